@@ -104,15 +104,18 @@ std::vector<std::uint32_t> CanonicalConjunctionWalk::tokens(const Completion& co
   return tokens;
 }
 
+CanonicalConjunctionWalk::Group& CanonicalConjunctionWalk::group(ConjunctSets::Id set, std::uint16_t target) {
+  if (std::exchange(last_set_, set) != set) of_last_set_.assign(known_.size(), nullptr);
+  Group*& known = of_last_set_[target];
+  if (!known) known = &groups_[std::uint64_t{set} << 16 | target];
+  return *known;
+}
+
 bool CanonicalConjunctionWalk::decide(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set) {
   last_used_ = nullptr;
   const std::uint16_t target = row_.target_of(token);
   if (target == TransitionRow::kRefused) return false;
-  if (set != last_set_) {  // neighbours in the trie often lead to one set
-    last_set_ = set;
-    of_last_set_ = &groups_.try_emplace(set, known_.size()).first->second;
-  }
-  Group& group = (*of_last_set_)[target];
+  Group& group = this->group(set, target);
   if (find(verdicts, token, set, target, group)) return true;
   if (group.is_refused || sets_.state(set) == ExprSet::kEmpty) return false;
   if (!group.knows_own) {

@@ -39,8 +39,6 @@ class CanonicalConjunctionWalk {
   CanonicalConjunctionWalk(const TokenizedLanguage& language, Completions& completions, PretokenEndings& endings,
                            CompletionSearch& search, ConjunctSets& sets, ExprId state, const SplitPosition& at);
 
-  // Whether the state is an intersection.
-  bool applies() const { return sets_.size(start_) > 1; }
   // Sets the bits of the tokens that may follow.
   void run(Verdicts& verdicts, std::uint32_t* row);
   // The completion by which run() allows a token, where that is one of an earlier token.
@@ -64,6 +62,7 @@ class CanonicalConjunctionWalk {
     bool is_refused = false;             // whichever the token is
   };
 
+  Group& group(ConjunctSets::Id set, std::uint16_t target);
   template <class Visit>
   void walk(Visit visit);
   bool decide(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set);
@@ -85,9 +84,9 @@ class CanonicalConjunctionWalk {
   bool no_unsplit_;
   std::deque<Completion> storage_;
   std::vector<std::vector<Completion*>> known_;        // by target
-  std::unordered_map<ConjunctSets::Id, std::vector<Group>> groups_;  // by set, then by target
-  ConjunctSets::Id last_set_ = UINT32_MAX;
-  std::vector<Group>* of_last_set_ = nullptr;
+  std::unordered_map<std::uint64_t, Group> groups_;    // by set and target
+  ConjunctSets::Id last_set_ = UINT32_MAX;             // neighbours in the trie often lead to one set
+  std::vector<Group*> of_last_set_;                    // by target; null: not used since
   const Completion* last_used_ = nullptr;  // by decide(); null where it asked the verdicts
 };
 

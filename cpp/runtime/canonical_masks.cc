@@ -87,26 +87,30 @@ std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPos
   return mask;
 }
 
-// Each walk over states that is given up halves what the next may cost, and each other one doubles it.
+// Each walk over states that is given up halves what the next may cost, and each other one doubles it. Walks by
+// conjuncts cost little more than those that are not given up: after one, no other walk of such states is tried.
 std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPosition& at) {
+  const bool is_intersection = !language_.vocabulary().tokenizable_texts() && conjuncts_.is_intersection(state);
+  if (is_intersection && follows_conjuncts_) return walk_by_conjuncts(state, at);
   WalkLimit limit(language_.automaton, state, give_ups_);
   try {
-    std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit);
+    WalkLimit of_slices(language_.automaton, state, give_ups_ - (is_intersection ? 0 : kSliceDoublings));
+    std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit, of_slices);
     if (give_ups_ > 0) --give_ups_;
     return mask;
   } catch (const WalkLimit::Exceeded&) {
     if (give_ups_ < kMostGiveUps) ++give_ups_;
   }
-  if (std::shared_ptr<const Mask> mask = walk_by_conjuncts(state, at)) return mask;
-  return walk_by_alternatives(state, at);
+  follows_conjuncts_ |= is_intersection;
+  return is_intersection ? walk_by_conjuncts(state, at) : walk_by_alternatives(state, at);
 }
 
-std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit) {
+std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                                               WalkLimit& of_slices) {
   if (!language_.vocabulary().tokenizable_texts()) {
     const SlicedState sliced = masks_.analysis().slice(state);
     const bool one_slice = sliced.slices.size() == 1;
     if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
-      WalkLimit of_slices(language_.automaton, state, give_ups_ - kSliceDoublings);
       return compute_from_slice(state, at, sliced, of_slices);
     }
   }
@@ -117,7 +121,6 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, cons
   return mask;
 }
 
-// Null where the state is no intersection.
 std::shared_ptr<const Mask> CanonicalMasks::walk_by_conjuncts(ExprId state, const SplitPosition& at) {
   class LeadsOn final : public CanonicalConjunctionWalk::Verdicts {
    public:
@@ -129,9 +132,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_conjuncts(ExprId state, cons
    private:
     TokenBounds& bounds_;
   };
-  if (language_.vocabulary().tokenizable_texts()) return nullptr;
   CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
-  if (!walk.applies()) return nullptr;
   TokenBounds bounds(language_, search_, state, at);
   LeadsOn verdicts(bounds);
   std::vector<std::uint32_t> row(language_.vocabulary().word_count());

@@ -44,7 +44,10 @@ class CanonicalMasks {
         recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
 
   // What masks of `other`, of the same language, have shown holds here.
-  void continue_from(const CanonicalMasks& other) { give_ups_ = other.give_ups_; }
+  void continue_from(const CanonicalMasks& other) {
+    give_ups_ = other.give_ups_;
+    follows_conjuncts_ = other.follows_conjuncts_;
+  }
 
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
   // which a known completion fits it. The part of a budget is at its state before the token, and the counts are of the
@@ -68,7 +71,8 @@ class CanonicalMasks {
   Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                                WalkLimit& of_slices);
   std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit,
                                    std::shared_ptr<const Mask>* far = nullptr);
   std::shared_ptr<const Mask> walk_by_conjuncts(ExprId state, const SplitPosition& at);
@@ -91,6 +95,7 @@ class CanonicalMasks {
   CanonicalSlices slices_;
   RecentStates recent_;  // whose masks a walk by states has found
   int give_ups_ = 0;     // of walks by states, less the other walks since
+  bool follows_conjuncts_ = false;
 };
 
 }  // namespace detent

@@ -7,7 +7,7 @@
 namespace detent {
 
 void ConjunctSets::begin_walk() {
-  constexpr std::int64_t kMost = 8 << 20;
+  constexpr std::int64_t kMost = 32 << 20;
   if (bytes_ > kMost) {
     meter_.release(std::exchange(bytes_, 0));
     conjuncts_.clear();

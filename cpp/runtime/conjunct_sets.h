@@ -31,9 +31,10 @@ class ConjunctSets {
 
   // Begins a walk: forgets all texts, and the sets if they are very many.
   void begin_walk();
-  // The set of a live state; of one conjunct where it is no intersection.
+  // Whether a state has two conjuncts or more.
+  bool is_intersection(ExprId state) { return split(state).size() > 1; }
+  // The set of a live state.
   Id of(ExprId state);
-  std::size_t size(Id set) const { return sets_[set].size(); }
   // Whether a set is known to have no completion.
   bool is_dead(Id set) const { return known_[set].is_dead; }
   // The set after a byte. Cost: a look-up; at the first time, linear in the conjuncts.

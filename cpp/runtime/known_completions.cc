@@ -274,9 +274,8 @@ class KnownCompletions::ConjunctionFilter final : public CanonicalConjunctionWal
 // where the state is no intersection.
 bool KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                                         std::uint32_t* row) {
-  if (language_.vocabulary().tokenizable_texts()) return false;
+  if (language_.vocabulary().tokenizable_texts() || !conjuncts_.is_intersection(state)) return false;
   CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
-  if (!walk.applies()) return false;
   TokenFilter filter(*this, nullptr, at, budget, row);
   ConjunctionFilter verdicts(filter, budget);
   walk.run(verdicts, row);
@@ -289,6 +288,7 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId st
                                                                        std::uint32_t token,
                                                                        std::span<const SplitPosition> after,
                                                                        std::uint32_t most) {
+  if (language_.vocabulary().tokenizable_texts() || !conjuncts_.is_intersection(state)) return {};
   const PretokenTransitions& transitions = language_.transitions;
   std::vector<SplitPosition> from(before.begin(), before.end());
   for (const SplitPosition& at : before) from.push_back(transitions.pretoken_start(at.position.decoded().state));
