@@ -123,12 +123,14 @@ bool CanonicalConjunctionWalk::decide(Verdicts& verdicts, std::uint32_t token, C
     if (find(verdicts, token, set, target, group)) return true;
     if (group.is_refused) return false;
   }
-  return verdicts.decide(token, sets_.state(set));
+  if (!verdicts.decide(token, sets_.state(set))) return false;
+  if (!verdicts.counts()) add_searched(token, sets_.state(set), target);
+  return true;
 }
 
 // Finds a known completion that fits after a token.
-bool CanonicalConjunctionWalk::find(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set,
-                                    std::uint16_t target, Group& group) {
+bool CanonicalConjunctionWalk::find(Verdicts& verdicts, std::uint32_t token, ConjunctSets::Id set, std::uint16_t target,
+                                    Group& group) {
   const std::vector<Completion*>& known = known_[target];
   while (!group.fits_all && group.checked < known.size()) check(verdicts, set, group, *known[group.checked++]);
   if (group.fits_all) {
@@ -145,7 +147,7 @@ bool CanonicalConjunctionWalk::find(Verdicts& verdicts, std::uint32_t token, Con
 void CanonicalConjunctionWalk::check(Verdicts& verdicts, ConjunctSets::Id set, Group& group, Completion& completion) {
   language_.meter.step();
   if (!sets_.contains(set, completion.text) || !fits(verdicts, completion)) return;
-  if (!completion.ending && no_unsplit_) {
+  if (!completion.ending && completion.first == PretokenTransitions::kNoToken && no_unsplit_) {
     group.fits_all = &completion;
   } else {
     group.fit_some.push_back(&completion);
@@ -164,6 +166,10 @@ bool CanonicalConjunctionWalk::fits(Verdicts& verdicts, Completion& completion) 
 }
 
 bool CanonicalConjunctionWalk::may_follow(std::uint32_t token, const Completion& completion) {
+  if (completion.first != PretokenTransitions::kNoToken) {
+    const Encoder& encoder = language_.encoder();
+    return encoder.may_have_neighbours(token) && encoder.may_follow(token, completion.first);
+  }
   const SplitPosition after{completion.position, language_.transitions.unsplit_after(at_.unsplit, token)};
   if (!completion.ending) return language_.transitions.may_end_pretoken(after, token);
   return search_.fits_ending({completion.state, after, token}, *completion.ending);
@@ -175,7 +181,7 @@ void CanonicalConjunctionWalk::add_own(Verdicts& verdicts, ConjunctSets::Id set,
   const ExprId state = sets_.state(set);
   const PositionId position = row_.targets[target];
   const auto add = [&](std::string text, PretokenEnding* ending) {
-    storage_.push_back({sets_.add_text(std::move(text)), state, position, ending, {}});
+    storage_.push_back({sets_.add_text(std::move(text)), state, position, ending, PretokenTransitions::kNoToken, {}});
     if (known_[target].size() < kMostCompletions) {
       known_[target].push_back(&storage_.back());
     } else {
@@ -190,13 +196,26 @@ void CanonicalConjunctionWalk::add_own(Verdicts& verdicts, ConjunctSets::Id set,
       std::string text = ending.text;
       if (language_.encoder().single_pretoken()) {
         text.clear();
-        for (std::uint32_t token : endings_.tokens(state, position, ending)) text += language_.vocabulary().bytes(token);
+        for (std::uint32_t token : endings_.tokens(state, position, ending))
+          text += language_.vocabulary().bytes(token);
       }
       add(text + completions_.text(ending.state, ending.boundary), &ending);
     }
   }
   while (group.checked < known_[target].size()) check(verdicts, set, group, *known_[target][group.checked++]);
   group.is_refused = may_end && no_unsplit_ && !group.fits_all && group.fit_some.empty();
+}
+
+// A completion that a search has found continues other tokens, too. Not where tokens are counted: how far such searches
+// go depends on those before.
+void CanonicalConjunctionWalk::add_searched(std::uint32_t token, ExprId state, std::uint16_t target) {
+  if (at_.unsplit != Encoder::kNoUnsplit || known_[target].size() >= kMostCompletions) return;
+  const PositionId position = row_.targets[target];
+  const std::vector<std::uint32_t> tokens = search_.completion({state, {position, Encoder::kNoUnsplit}, token});
+  std::string text;
+  for (std::uint32_t each : tokens) text += language_.vocabulary().bytes(each);
+  storage_.push_back({sets_.add_text(std::move(text)), state, position, nullptr, tokens.at(0), {}});
+  known_[target].push_back(&storage_.back());
 }
 
 }  // namespace detent

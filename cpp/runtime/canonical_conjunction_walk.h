@@ -48,18 +48,19 @@ class CanonicalConjunctionWalk {
   // A text that completes the language from one position on, and how the tokenizer may write it there.
   struct Completion {
     ConjunctSets::TextId text;
-    ExprId state;                      // of which it was found
-    PositionId position;               // the same
-    PretokenEnding* ending = nullptr;  // with which it begins; null if a pre-token starts
-    std::optional<bool> fits{};        // computed when needed
+    ExprId state;                                         // of which it was found
+    PositionId position;                                  // the same
+    PretokenEnding* ending = nullptr;                     // with which it begins; null if a pre-token starts
+    std::uint32_t first = PretokenTransitions::kNoToken;  // the first token, if a search has found the completion
+    std::optional<bool> fits{};                           // computed when needed
   };
   // What is known of the tokens that lead to one set and target.
   struct Group {
-    Completion* fits_all = nullptr;      // may follow each of the tokens
-    std::vector<Completion*> fit_some;   // others that the set contains
-    std::uint32_t checked = 0;           // of the completions of the target
-    bool knows_own = false;              // the completions of the state itself were looked at
-    bool is_refused = false;             // whichever the token is
+    Completion* fits_all = nullptr;     // may follow each of the tokens
+    std::vector<Completion*> fit_some;  // others that the set contains
+    std::uint32_t checked = 0;          // of the completions of the target
+    bool knows_own = false;             // the completions of the state itself were looked at
+    bool is_refused = false;            // whichever the token is
   };
 
   Group& group(ConjunctSets::Id set, std::uint16_t target);
@@ -71,6 +72,7 @@ class CanonicalConjunctionWalk {
   bool fits(Verdicts& verdicts, Completion& completion);
   bool may_follow(std::uint32_t token, const Completion& completion);
   void add_own(Verdicts& verdicts, ConjunctSets::Id set, std::uint16_t target, Group& group);
+  void add_searched(std::uint32_t token, ExprId state, std::uint16_t target);
   std::vector<std::uint32_t> tokens(const Completion& completion);
 
   TokenizedLanguage language_;
@@ -83,11 +85,11 @@ class CanonicalConjunctionWalk {
   const TransitionRow& row_;
   bool no_unsplit_;
   std::deque<Completion> storage_;
-  std::vector<std::vector<Completion*>> known_;        // by target
-  std::unordered_map<std::uint64_t, Group> groups_;    // by set and target
-  ConjunctSets::Id last_set_ = UINT32_MAX;             // neighbours in the trie often lead to one set
-  std::vector<Group*> of_last_set_;                    // by target; null: not used since
-  const Completion* last_used_ = nullptr;  // by decide(); null where it asked the verdicts
+  std::vector<std::vector<Completion*>> known_;      // by target
+  std::unordered_map<std::uint64_t, Group> groups_;  // by set and target
+  ConjunctSets::Id last_set_ = UINT32_MAX;           // neighbours in the trie often lead to one set
+  std::vector<Group*> of_last_set_;                  // by target; null: not used since
+  const Completion* last_used_ = nullptr;            // by decide(); null where it asked the verdicts
 };
 
 }  // namespace detent

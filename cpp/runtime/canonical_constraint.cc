@@ -133,7 +133,7 @@ std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within
 std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId state, const Context& before,
                                                                           const Context& after, std::uint32_t most) {
   const Call call(*this);
-  if (!known_completions_.follows_alternatives() || after.last == kNoToken) return {};
+  if (!known_completions_.follows_parts(state) || after.last == kNoToken) return {};
   return known_completions_.completion_of_alternative(state, sets_[before.positions], after.last,
                                                       sets_[after.positions], most);
 }

@@ -11,6 +11,7 @@
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
+//    For an intersection, the conjuncts are followed instead (CanonicalConjunctionWalk).
 // 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
 //    similar state at the same position (walk_beside). The state without the bound of its repeat is similar, too: only
 //    tokens that are almost as long as the bound can differ (walk_beside_unbounded).
@@ -87,26 +88,23 @@ std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPos
   return mask;
 }
 
-// Each walk over states that is given up halves what the next may cost, and each other one doubles it. Walks by
-// conjuncts cost little more than those that are not given up: after one, no other walk of such states is tried.
+// Each walk over states that is given up halves what the next may cost, and each other one doubles it.
 std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPosition& at) {
-  const bool is_intersection = !language_.vocabulary().tokenizable_texts() && conjuncts_.is_intersection(state);
-  if (is_intersection && follows_conjuncts_) return walk_by_conjuncts(state, at);
+  const bool has_conjuncts = !language_.vocabulary().tokenizable_texts() && conjuncts_.is_near_intersection(state);
   WalkLimit limit(language_.automaton, state, give_ups_);
   try {
-    WalkLimit of_slices(language_.automaton, state, give_ups_ - (is_intersection ? 0 : kSliceDoublings));
+    WalkLimit of_slices(language_.automaton, state, give_ups_ - (has_conjuncts ? 1 : kSliceDoublings));
     std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit, of_slices);
     if (give_ups_ > 0) --give_ups_;
     return mask;
   } catch (const WalkLimit::Exceeded&) {
     if (give_ups_ < kMostGiveUps) ++give_ups_;
   }
-  follows_conjuncts_ |= is_intersection;
-  return is_intersection ? walk_by_conjuncts(state, at) : walk_by_alternatives(state, at);
+  return has_conjuncts ? walk_by_conjuncts(state, at) : walk_by_alternatives(state, at);
 }
 
 std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
-                                                               WalkLimit& of_slices) {
+                                                              WalkLimit& of_slices) {
   if (!language_.vocabulary().tokenizable_texts()) {
     const SlicedState sliced = masks_.analysis().slice(state);
     const bool one_slice = sliced.slices.size() == 1;

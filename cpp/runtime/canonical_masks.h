@@ -30,8 +30,8 @@ namespace detent {
 class CanonicalMasks {
  public:
   CanonicalMasks(const TokenizedLanguage& language, MaskComputer& masks, GreedyCompletions& greedy,
-                 Completions& completions, PretokenEndings& endings, CompletionSearch& search,
-                 ConjunctSets& conjuncts, KnownCompletions& known_completions)
+                 Completions& completions, PretokenEndings& endings, CompletionSearch& search, ConjunctSets& conjuncts,
+                 KnownCompletions& known_completions)
       : language_(language),
         masks_(masks),
         greedy_(greedy),
@@ -44,10 +44,7 @@ class CanonicalMasks {
         recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
 
   // What masks of `other`, of the same language, have shown holds here.
-  void continue_from(const CanonicalMasks& other) {
-    give_ups_ = other.give_ups_;
-    follows_conjuncts_ = other.follows_conjuncts_;
-  }
+  void continue_from(const CanonicalMasks& other) { give_ups_ = other.give_ups_; }
 
   // Writes the row of the text tokens that may follow `last` at a set of positions; with a budget, only those after
   // which a known completion fits it. The part of a budget is at its state before the token, and the counts are of the
@@ -95,7 +92,6 @@ class CanonicalMasks {
   CanonicalSlices slices_;
   RecentStates recent_;  // whose masks a walk by states has found
   int give_ups_ = 0;     // of walks by states, less the other walks since
-  bool follows_conjuncts_ = false;
 };
 
 }  // namespace detent

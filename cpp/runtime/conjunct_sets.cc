@@ -15,9 +15,21 @@ void ConjunctSets::begin_walk() {
     splits_.clear();
     sets_ = SetTable<ConjunctId, std::hash<ConjunctId>>(automaton_.class_count());
     known_.clear();
+    is_near_intersection_.clear();
   }
   texts_.clear();
   for (Conjunct& each : conjuncts_) each.is_complete.clear();
+}
+
+bool ConjunctSets::is_near_intersection(ExprId state) {
+  const auto [known, is_new] = is_near_intersection_.try_emplace(state.value);
+  if (!is_new) return known->second;
+  bool found = split(state).size() > 1;
+  const ExprId* row = automaton_.row(state);
+  for (std::uint32_t i = 0; i < automaton_.class_count() && !found; ++i) {
+    found = row[i] != ExprSet::kEmpty && (i == 0 || row[i] != row[i - 1]) && split(row[i]).size() > 1;
+  }
+  return known->second = found;
 }
 
 ConjunctSets::Id ConjunctSets::of(ExprId state) {
@@ -64,7 +76,8 @@ ConjunctSets::Id ConjunctSets::add(const Set& conjuncts, Id before, std::uint8_t
 ConjunctSets::Id ConjunctSets::follow(Id set, std::uint8_t byte) {
   const std::uint8_t byte_class = automaton_.class_of()[byte];
   if (const Id known = sets_.successor(set, byte_class); known != sets_.kUnknown) return known;
-  Set after;
+  Set& after = after_;
+  after.clear();
   for (ConjunctId id : sets_[set]) {
     if (!conjuncts_[id].knows_successors[byte_class]) {
       const ExprId next = conjuncts_[id].row[byte_class];
@@ -79,7 +92,7 @@ ConjunctSets::Id ConjunctSets::follow(Id set, std::uint8_t byte) {
     }
     after.insert(after.end(), next.begin(), next.end());
   }
-  std::ranges::sort(after);
+  if (!std::ranges::is_sorted(after)) std::ranges::sort(after);
   after.erase(std::ranges::unique(after).begin(), after.end());
   const Id successor = add(after, set, byte);
   sets_.set_successor(set, byte_class, successor);

@@ -1,8 +1,8 @@
 // ConjunctSets: intersections as sets of conjuncts (automaton/conjuncts.h), with numbers and transitions.
 //
 // A text after a set is in the intersection if it is in each conjunct. The states of the intersections themselves are
-// made only where they are asked for. Neighbouring steps of a text share nearly all sets, so an object serves many walks.
-// The caller holds a lock.
+// made only where they are asked for. Neighbouring steps of a text share nearly all sets, so an object serves many
+// walks. The caller holds a lock.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class ConjunctSets {
 
   // Begins a walk: forgets all texts, and the sets if they are very many.
   void begin_walk();
-  // Whether a state has two conjuncts or more.
-  bool is_intersection(ExprId state) { return split(state).size() > 1; }
+  // Whether a state has two conjuncts or more, or a state after one byte, such as a quotation mark.
+  bool is_near_intersection(ExprId state);
   // The set of a live state.
   Id of(ExprId state);
   // Whether a set is known to have no completion.
@@ -78,8 +78,10 @@ class ConjunctSets {
   std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
   std::unordered_map<std::uint32_t, Set> splits_;      // by expression
   SetTable<ConjunctId, std::hash<ConjunctId>> sets_;
-  std::vector<Known> known_;  // by set
+  std::vector<Known> known_;                                      // by set
+  std::unordered_map<std::uint32_t, bool> is_near_intersection_;  // by expression
   std::vector<std::string> texts_;
+  Set after_;  // of follow()
 };
 
 }  // namespace detent

@@ -168,6 +168,8 @@ class KnownCompletions::TokenFilter {
   }
 
   const Cost& worst() const { return worst_; }
+  // From here on, all searches together may take kMostSearchWork.
+  void limit_searches() { limits_searches_ = true; }
 
   bool has(std::uint32_t token) const {
     if (!has_mask_) return transitions_.target_of(token) != TransitionRow::kRefused;
@@ -208,7 +210,7 @@ class KnownCompletions::TokenFilter {
   }
 
   std::pair<Cost, bool> best_of(const CompletionNode& node, const Arrival& at, const CompletionBudget& after) {
-    if (!known_.follows_alternatives_ || after.has_part()) return known_.best_of(node, at, after);
+    if (!limits_searches_) return known_.best_of(node, at, after);
     CompletionSearch& search = known_.search_;
     Cost cost{search.known_length(node), 0};
     if (cost.tokens != kInfinite) return {cost, cost.fits(after)};
@@ -239,6 +241,7 @@ class KnownCompletions::TokenFilter {
   std::vector<std::uint32_t> bits_;  // of the mask
   bool no_unsplit_ = false;
   Cost worst_;
+  bool limits_searches_ = false;
   std::int64_t search_work_ = 0;
   std::unordered_map<std::uint64_t, std::vector<Group>> groups_;  // by PartNode::key, then by target
   std::uint64_t last_ = 0;
@@ -270,16 +273,14 @@ class KnownCompletions::ConjunctionFilter final : public CanonicalConjunctionWal
   const CompletionBudget& budget_;
 };
 
-// Looks at no mask, so that completion_of_conjunction() finds the same completions. Returns false, and does nothing,
-// where the state is no intersection.
-bool KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
+// Looks at no mask, so that completion_of_conjunction() finds the same completions.
+void KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                                         std::uint32_t* row) {
-  if (language_.vocabulary().tokenizable_texts() || !conjuncts_.is_intersection(state)) return false;
   CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
   TokenFilter filter(*this, nullptr, at, budget, row);
+  filter.limit_searches();
   ConjunctionFilter verdicts(filter, budget);
   walk.run(verdicts, row);
-  return true;
 }
 
 // The completion by which add_by_conjuncts() has added a token.
@@ -288,7 +289,6 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId st
                                                                        std::uint32_t token,
                                                                        std::span<const SplitPosition> after,
                                                                        std::uint32_t most) {
-  if (language_.vocabulary().tokenizable_texts() || !conjuncts_.is_intersection(state)) return {};
   const PretokenTransitions& transitions = language_.transitions;
   std::vector<SplitPosition> from(before.begin(), before.end());
   for (const SplitPosition& at : before) from.push_back(transitions.pretoken_start(at.position.decoded().state));
@@ -302,6 +302,7 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId st
     if (std::ranges::find(after, reached) == after.end()) continue;
     CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
     TokenFilter filter(*this, nullptr, at, budget, row.data());
+    filter.limit_searches();
     ConjunctionFilter verdicts(filter, budget);
     if (std::optional<std::vector<std::uint32_t>> found = walk.completion_after(verdicts, token)) return *found;
   }
@@ -310,7 +311,8 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId st
 
 // Returns false where a walk over states takes too much.
 bool KnownCompletions::walk_by_states(ExprId state, TokenFilter& filter) {
-  WalkLimit limit(language_.automaton, state, 0);
+  constexpr int kHalvings = 3;  // of the limit, where conjuncts can be followed: such a walk is soon the cheaper one
+  WalkLimit limit(language_.automaton, state, has_conjuncts(state) ? kHalvings : 0);
   try {
     language_.each_token(state, [&](std::uint32_t token, ExprId next) {
       filter.add(token, {next, ExprSet::kEmpty});
@@ -334,9 +336,14 @@ bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPos
     for (const Successor& next : successors({state, budget.part})) {
       next.tokens->each([&](std::uint32_t token) { filter.add(token, next.node); });
     }
-  } else if (follows_alternatives_ || !walk_by_states(state, filter)) {
+  } else if (follows_parts(state) || !walk_by_states(state, filter)) {
+    if (has_conjuncts(state)) {
+      follows_conjuncts_ = true;
+      add_by_conjuncts(state, at, budget, row);
+      return true;
+    }
     follows_alternatives_ = true;
-    if (add_by_conjuncts(state, at, budget, row)) return true;
+    filter.limit_searches();
     AlternativeFilter verdicts(filter);
     CanonicalAlternativeWalk(language_, verdicts, state).run();
   }
@@ -350,8 +357,7 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId st
                                                                        std::uint32_t token,
                                                                        std::span<const SplitPosition> after,
                                                                        std::uint32_t most) {
-  std::vector<std::uint32_t> of_conjunction = completion_of_conjunction(state, before, token, after, most);
-  if (!of_conjunction.empty()) return of_conjunction;
+  if (has_conjuncts(state)) return completion_of_conjunction(state, before, token, after, most);
   std::optional<CompletionNode> nearest;
   for (ExprId next : CanonicalAlternativeWalk::states_after(language_, state, token)) {
     for (const SplitPosition& at : after) {

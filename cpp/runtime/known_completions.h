@@ -60,14 +60,17 @@ class KnownCompletions {
   bool add_within(const Mask* mask, ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                   std::uint32_t* row);
   bool needs_no_mask(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
-    return follows_alternatives_ && !budget.has_part() && budget.tokens != kInfinite &&
+    return follows_parts(state) && !budget.has_part() && budget.tokens != kInfinite &&
            !is_within_worst(state, at, budget);
   }
-  // Whether add_within() looks for completions of the alternatives of states, too: then it may add a token though the
-  // known completion of the state after it does not fit.
-  bool follows_alternatives() const { return follows_alternatives_; }
+  // Whether add_within() looks for completions of the alternatives or conjuncts of a state, too: then it may add a
+  // token though the known completion of the state after it does not fit.
+  bool follows_parts(ExprId state) const { return has_conjuncts(state) ? follows_conjuncts_ : follows_alternatives_; }
   // What add_within() of `other`, of the same language, has shown holds here.
-  void continue_from(const KnownCompletions& other) { follows_alternatives_ = other.follows_alternatives_; }
+  void continue_from(const KnownCompletions& other) {
+    follows_alternatives_ = other.follows_alternatives_;
+    follows_conjuncts_ = other.follows_conjuncts_;
+  }
   // The tokens of a known completion, of at most `most` tokens, of an alternative after `token`, which leads `state`
   // from one of the positions `before` to one of those `after`; or nothing.
   std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::span<const SplitPosition> before,
@@ -123,8 +126,11 @@ class KnownCompletions {
   class AlternativeFilter;
   class ConjunctionFilter;
 
+  bool has_conjuncts(ExprId state) const {
+    return !language_.vocabulary().tokenizable_texts() && conjuncts_.is_near_intersection(state);
+  }
   bool walk_by_states(ExprId state, TokenFilter& filter);
-  bool add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
+  void add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
   std::vector<std::uint32_t> completion_of_conjunction(ExprId state, std::span<const SplitPosition> before,
                                                        std::uint32_t token, std::span<const SplitPosition> after,
                                                        std::uint32_t most);
@@ -157,6 +163,7 @@ class KnownCompletions {
   ConjunctSets& conjuncts_;
   Automaton* part_;
   bool follows_alternatives_ = false;  // once a walk over the states after tokens took too much
+  bool follows_conjuncts_ = false;     // once such a walk from an intersection did
   std::unordered_map<Key, Arrival, KeyHash> arrivals_;
   std::unordered_map<Key, Cost, KeyHash> of_searches_;  // by the last token of the node
   std::unordered_map<Key, Cost, KeyHash> worst_;        // over the tokens that follow a state and position
