@@ -147,6 +147,8 @@ class Automaton {
     const Verdict known = slots_[state.value].is_tokenizable.load(std::memory_order_relaxed);
     return known == Verdict::unknown ? search_tokenizable(state) : known == Verdict::yes;
   }
+  // Whether the form shows that some completion has only bytes that are tokens.
+  bool completes_by_bytes(ExprId state) const { return exprs_[state].completes_by_bytes; }
   // Whether `state` and each live state that follows it are tokenizable, by their form.
   bool stays_tokenizable(ExprId state) const {
     const Expr& expr = exprs_[state];

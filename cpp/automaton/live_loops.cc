@@ -70,8 +70,7 @@ void LiveLoops::mark_live(ExprId state, const ExprId* row) {
 }
 
 LiveLoops::Root LiveLoops::root_of(ExprId state) {
-  if (const auto known = roots_.find(state.value); known != roots_.end()) return known->second;
-  const Expr expr = exprs_[state];
+  const Expr& expr = exprs_[state];
   Root root{state};
   if (expr.op == Op::concat) root = {expr.first(), 0, expr.second()};
   // A guard depends on the text that follows, a lookbehind and an item of a list on the text before.
@@ -79,10 +78,18 @@ LiveLoops::Root LiveLoops::root_of(ExprId state) {
   if (texts.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || texts.has_open_item ||
       texts.has_closed_item) {
     root.texts = ExprSet::kEmpty;
-  } else {
-    root.texts = pick_operands(drop_finite(root.texts, false, root.excluded, 0), 0);
+    return root;
   }
-  return roots_[state.value] = root;
+  const std::uint32_t key = root.texts.value;
+  auto known = cores_.find(key);
+  if (known == cores_.end()) {
+    std::uint32_t excluded = 0;
+    const ExprId core = pick_operands(drop_finite(root.texts, false, excluded, 0), 0);
+    known = cores_.insert({key, {core, excluded}}).first;
+  }
+  root.texts = known->second.texts;
+  root.excluded = known->second.excluded;
+  return root;
 }
 
 // Drops the finite operands of the unions that are excluded: those below an odd number of complements.

@@ -362,6 +362,9 @@ Budget::Allowance Budget::allowance_of_question() const {
 }
 
 std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
+  // The states on the way differ.
+  const std::int64_t states = std::int64_t{least_tokens(state)} + 1, limit = meter_.limits().states;
+  if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
   Allowance allowance = allowance_of_question();
   if (auto found = find_shortest(state, allowance)) return std::move(*found);
   refuse_question();
