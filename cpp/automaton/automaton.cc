@@ -357,6 +357,15 @@ std::vector<AlternativeId> Automaton::split(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
 }
 
+AlternativeId Automaton::nearest_alternative(ExprId state) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.nearest(state); });
+}
+
+std::optional<AlternativePath> Automaton::descend(AlternativeId from, std::span<const Letter> letters,
+                                                  std::int64_t max_steps) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, max_steps); });
+}
+
 void Automaton::drop_included(std::vector<AlternativeId>& set) {
   edit([&](ExprSet&, Derivatives&, Liveness&) {
     alternatives_.drop_included(set);

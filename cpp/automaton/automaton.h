@@ -117,6 +117,10 @@ class Automaton {
 
   // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
   std::vector<AlternativeId> split(ExprId state);
+  // The alternative that is nearest to acceptance by its bound, and a path from one along falling bounds
+  // (Alternatives).
+  AlternativeId nearest_alternative(ExprId state);
+  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one of the set, as far as the forms show it.
   void drop_included(std::vector<AlternativeId>& set);
   // A bound, in bytes, on the shortest completion after any text inside the JSON string that the live `state` begins
