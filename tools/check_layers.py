@@ -65,6 +65,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "recent_states",
             "repeated_items",
             "reference_walk",
+            "conjunct_sets",
             "set_table",
             "slice_masks",
             "target_nodes",
@@ -77,6 +78,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
         {
             "byte_fallback_endings",
             "canonical_alternative_walk",
+            "canonical_conjunction_walk",
             "canonical_constraint",
             "canonical_masks",
             "canonical_slices",
