@@ -123,7 +123,8 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
 
 void LanguageMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x72656675736564;
-  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), automaton_.limits().trial_steps(),
+  const Limits& limits = automaton_.limits();
+  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), limits, limits.trial_steps(),
                            [this] { try_first_masks(); });
 }
 
