@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "automaton/alternatives.h"
+#include "expr/json_string.h"
 
 namespace detent {
 namespace {
@@ -67,6 +68,67 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
     for (ExprId& part : found) part = exprs.concat(part, expr.second());
   }
   return found.empty() || found.size() > kMaxConjuncts ? std::vector<ExprId>{id} : found;
+}
+
+std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {
+  constexpr std::size_t kMaxMissing = 3;  // bytes of a character after its first
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  const ExprId first = is_sequence ? exprs[conjunct].first() : conjunct;
+  const bool is_string = exprs[first].op == Op::json_escaped;
+  ExprId at = is_string ? exprs[first].part() : conjunct;
+  std::vector<ExprId> missing;  // the bytes that complete a character
+  for (; exprs[at].op == Op::concat && missing.size() < kMaxMissing; at = exprs[at].second()) {
+    const ExprId head = exprs[at].first();
+    const Expr& byte = exprs[head].op == Op::repeat ? exprs[exprs[head].part()] : exprs[head];
+    const bool is_fixed = exprs[head].op != Op::repeat || exprs[head].minimum() == exprs[head].maximum();
+    if (byte.op != Op::bytes || !is_fixed) return std::nullopt;
+    if (!exprs.set(byte.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF))) return std::nullopt;
+    missing.push_back(head);
+  }
+  const Expr count = exprs[at];
+  if (count.op != Op::repeat || count.maximum() == ExprSet::kUnbounded || !is_one_character(exprs, count.part())) {
+    return std::nullopt;
+  }
+  const ExprId any = exprs.repeat(count.part(), 0, ExprSet::kUnbounded);
+  const auto with_bytes = [&](ExprId characters) {
+    for (std::size_t i = missing.size(); i-- > 0;) characters = exprs.concat(missing[i], characters);
+    return characters;
+  };
+  CountedCharacters found{with_bytes(any), any, ExprSet::kEmpty, count.maximum()};
+  if (count.minimum() > 0) {
+    found.at_least = with_bytes(exprs.repeat(count.part(), count.minimum(), ExprSet::kUnbounded));
+  }
+  if (!is_string) return found;
+  const std::uint32_t position = exprs[first].escape_position(), bits = exprs[first].escape_bits();
+  // Before its last digit, an escape has begun a character that the texts still hold.
+  if (!is_character_known(position, bits)) {
+    if (found.maximum == 0) return std::nullopt;
+    --found.maximum;
+  }
+  const std::uint32_t dialect = is_serialized(position) ? kSerialized : 0;
+  const ExprId rest = is_sequence ? exprs[conjunct].second() : ExprSet::kEpsilon;
+  const auto string = [&](ExprId texts, std::uint32_t at_position, std::uint32_t at_bits) {
+    return exprs.concat(exprs.json_escaped(texts, at_position, at_bits), rest);
+  };
+  found.unbounded = string(found.unbounded, position, bits);
+  found.between = string(any, static_cast<std::uint32_t>(EscapePosition::text) | dialect, 0);
+  if (found.at_least != ExprSet::kEmpty) found.at_least = string(found.at_least, position, bits);
+  return found;
+}
+
+bool is_json_string(const ExprSet& exprs, ExprId conjunct) {
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  return exprs[is_sequence ? exprs[conjunct].first() : conjunct].op == Op::json_escaped;
+}
+
+std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, ExprId conjunct) {
+  const bool is_string = is_json_string(exprs, conjunct);
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  const Expr& string = exprs[is_string && is_sequence ? exprs[conjunct].first() : conjunct];
+  const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(is_string ? string.part() : conjunct);
+  if (!fewest || fewest->characters == 0) return 0;
+  const bool has_begun = is_string && !is_character_known(string.escape_position(), string.escape_bits());
+  return fewest->characters - has_begun;
 }
 
 }  // namespace detent
