@@ -49,6 +49,25 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   }
 }
 
+// Whether a text of `id` may begin with any number of characters that do not matter.
+bool may_match_anywhere(const ExprSet& exprs, ExprId id) {
+  const auto begins_with_loop = [&exprs](ExprId each) {
+    if (exprs[each].op != Op::concat) return false;
+    const Expr& head = exprs[exprs[each].first()];
+    return head.op == Op::repeat && head.maximum() == ExprSet::kUnbounded && is_one_character(exprs, head.part());
+  };
+  return exprs[id].op == Op::union_of ? std::ranges::any_of(exprs.operands(id), begins_with_loop)
+                                      : begins_with_loop(id);
+}
+
+// The number of conjuncts of an operand that may match anywhere.
+std::ptrdiff_t count_searches(const ExprSet& exprs, ExprId operand) {
+  const auto searches = [&exprs](ExprId each) { return may_match_anywhere(exprs, each); };
+  if (exprs[operand].op != Op::complement) return searches(operand);
+  const ExprId part = exprs[operand].part();
+  return exprs[part].op == Op::union_of ? std::ranges::count_if(exprs.operands(part), searches) : searches(part);
+}
+
 // Whether `rest` begins with a quotation mark: it ends the JSON string at one position in all conjuncts.
 bool ends_string(const ExprSet& exprs, ExprId rest) {
   const ExprId first = exprs[rest].op == Op::concat ? exprs[rest].first() : rest;
@@ -68,6 +87,19 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
     for (ExprId& part : found) part = exprs.concat(part, expr.second());
   }
   return found.empty() || found.size() > kMaxConjuncts ? std::vector<ExprId>{id} : found;
+}
+
+bool has_conjuncts_that_search(const ExprSet& exprs) {
+  for (std::uint32_t value = 0; value < exprs.size(); ++value) {
+    const ExprId id{value};
+    std::ptrdiff_t count = 0;
+    if (exprs[id].op == Op::complement) count = count_searches(exprs, id);
+    if (exprs[id].op == Op::intersection) {
+      for (ExprId operand : exprs.operands(id)) count += count_searches(exprs, operand);
+    }
+    if (count > 1) return true;
+  }
+  return false;
 }
 
 std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {

@@ -16,6 +16,10 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id);
 
 inline constexpr std::size_t kMaxConjuncts = 64;
 
+// Whether some intersection has two conjuncts or more that may match anywhere, such as `.*a.{9}b.*` and its complement.
+// Their sets may be many, and some of them take long searches. Cost: linear in the operands of intersections.
+bool has_conjuncts_that_search(const ExprSet& exprs);
+
 // A conjunct that permits up to some number of characters, such as .{2,100}, as an intersection.
 struct CountedCharacters {
   ExprId unbounded;       // the same without bounds; where a character has begun, its rest, then any characters

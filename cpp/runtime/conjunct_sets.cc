@@ -123,10 +123,10 @@ const ConjunctSets::ConjunctSet& ConjunctSets::successors(ConjunctId id, std::ui
     ConjunctSet after;
     if (next != ExprSet::kEmpty) {
       // The quotation mark at the end of a string ends the counting.
-      const bool counts = between != ExprSet::kEmpty &&
-                          (!was_string || automaton_.edit([next](ExprSet& exprs, Derivatives&, auto&) {
-                            return is_json_string(exprs, next);
-                          }));
+      const bool counts =
+          between != ExprSet::kEmpty && (!was_string || automaton_.edit([next](ExprSet& exprs, Derivatives&, auto&) {
+            return is_json_string(exprs, next);
+          }));
       after = counts ? ConjunctSet{intern(next, between)} : split(next);  // may move conjuncts_
     }
     conjuncts_[id].successors[byte_class] = std::move(after);

@@ -1,11 +1,12 @@
 // ConjunctSets: which intersections have a text, found by following sets of their conjuncts (automaton/conjuncts.h).
 //
-// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up, where a
-// state of the automaton takes a new expression and a transition row.
+// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up, where
+// a state of the automaton takes a new expression and a transition row.
 //
-// A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each. Beside
-// the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts need: at
-// least `fewest`, at most `enough`. Each search narrows these for all sets that it has seen, whatever bound it had.
+// A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each.
+// Beside the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts
+// need: at least `fewest`, at most `enough`. Each search narrows these for all sets that it has seen, whatever bound it
+// had.
 //
 // An object serves one walk.
 #pragma once
@@ -70,11 +71,11 @@ class ConjunctSets {
     const ExprId* row = nullptr;
     bool accepting = false;
     std::uint32_t completion_bound = 0;
-    bool is_string = false;               // a JSON string; its characters count before they are escaped
-    std::uint32_t fewest = 0;             // characters that each of its texts has
-    ExprId between;                       // of a conjunct that counts characters: its state between two of them
-    std::vector<ConjunctSet> successors;  // by byte class, where `knows_successors`
-    std::vector<bool> knows_successors;   // by byte class
+    bool is_string = false;                   // a JSON string; its characters count before they are escaped
+    std::uint32_t fewest = 0;                 // characters that each of its texts has
+    ExprId between;                           // of a conjunct that counts characters: its state between two of them
+    std::vector<ConjunctSet> successors;      // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;       // by byte class
     Alike other_characters = Alike::unknown;  // whether all characters beyond ASCII lead where `common_byte_` leads
     // By the number of a completion: how many characters begin in it, or kRefused, or kUntried.
     std::vector<std::uint32_t> completions;
@@ -88,7 +89,7 @@ class ConjunctSets {
     bool is_between = false;  // the same, and no character has begun
     bool knows_loop = false;
     bool knows_pairs = false;
-    Alike other_characters = Alike::unknown;  // of all conjuncts
+    Alike other_characters = Alike::unknown;   // of all conjuncts
     std::uint32_t fewest = 0, enough = kNone;  // characters of the text that needs the fewest; kNone: there is no text
     std::uint32_t completion_bound = 0;        // of the texts with `enough` characters
     std::uint64_t distance = 0;                // the sum of the completion bounds of the conjuncts

@@ -134,8 +134,8 @@ ExprId ConjunctionWalk::expression_at(Side side, std::size_t depth, std::size_t 
 
 bool ConjunctionWalk::are_equal(const Alternatives& one, const Alternatives& other) const {
   return one.size() == other.size() && std::ranges::all_of(one, [&other](const Alternative& each) {
-    return std::ranges::any_of(other, [&each](const Alternative& match) { return match.state == each.state; });
-  });
+           return std::ranges::any_of(other, [&each](const Alternative& match) { return match.state == each.state; });
+         });
 }
 
 bool ConjunctionWalk::accept(const Alternatives& at) const {

@@ -2,8 +2,8 @@
 //
 // A walk by states visits one intersection for each trie node. Most of these are new, and each needs a new transition
 // row and a search for a completion. The conjuncts have few states each. A token is allowed if some text after it is in
-// all conjuncts. The walk follows sets of conjuncts (conjunct_sets.h), which find such a text; where that takes too long,
-// the liveness of the intersection itself decides.
+// all conjuncts. The walk follows sets of conjuncts (conjunct_sets.h), which find such a text; where that takes too
+// long, the liveness of the intersection itself decides.
 //
 // A union of intersections, as `oneOf` makes it, is followed as a list of such sets.
 //
@@ -51,8 +51,8 @@ class ConjunctionWalk {
   // One of the live states whose union is the state at a position.
   struct Alternative {
     ConjunctSets::State state;
-    std::uint32_t from;         // the index of the alternative before it
-    bool knows_expr = false;    // `expr` is computed only if needed
+    std::uint32_t from;       // the index of the alternative before it
+    bool knows_expr = false;  // `expr` is computed only if needed
     ExprId expr = ExprSet::kEmpty;
   };
   using Alternatives = std::vector<Alternative>;
