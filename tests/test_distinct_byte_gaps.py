@@ -24,6 +24,8 @@ _LISTS: dict[str, dict[str, Any]] = {
     "words": {"items": _WORD},
     "one character": {"items": {"type": "string", "pattern": "^[b漢é]$"}, "minItems": 1, "maxItems": 3},
     "choices": {"items": {"enum": ["a", "é", "漢"]}, "minItems": 2, "maxItems": 3},
+    "two words of é": {"items": {"type": "string", "pattern": "^é{1,2}$"}, "minItems": 2, "maxItems": 2},
+    "three words of é": {"items": {"type": "string", "pattern": "^é{0,2}$"}, "minItems": 3, "maxItems": 3},
     "pairs": {"items": {"type": "array", "items": {"enum": ["a", "é"]}, "maxItems": 1}, "maxItems": 2},
 }
 _SHORT = {"type": "array", "items": {"type": "string", "pattern": "^[aé]$"}, "maxItems": 2, "uniqueItems": True}
@@ -119,3 +121,27 @@ def test_masks(gap: str, name: str) -> None:
                 break
             matcher.advance(token)
             text += tokens[token]
+
+
+@pytest.mark.parametrize("gap", _VOCABULARIES)
+def test_an_undeclared_member_that_must_not_be_an_integer(gap: str) -> None:
+    vocabulary = _VOCABULARIES[gap]
+    schema = {"type": "object", "not": {"additionalProperties": {"type": "integer"}}}
+    language = detent.json_schema(schema, order="any", whitespace="compact")
+    try:
+        guide = detent.compile(language, vocabulary)
+    except detent.EmptyLanguageError:
+        return
+    for seed in range(9):
+        choose, matcher, text = random.Random(seed), guide.matcher(), b""
+        for _ in range(40):
+            row = matcher.allowed().tolist()
+            # Of a name, the end; of a value, any byte.
+            ends = [token for token in row if vocabulary.token_bytes(token)[:1] in (b'"', b"}", b"")]
+            matcher.advance(token := choose.choice(ends or row))
+            if matcher.is_finished:
+                break
+            text += vocabulary.token_bytes(token)
+        if matcher.is_finished:
+            values = json.loads(text).values()
+            assert any(not isinstance(member, int) or isinstance(member, bool) for member in values)

@@ -419,6 +419,23 @@ def test_a_long_question_is_refused(question: str) -> None:
     assert caught.value.subject == "question_work"  # the states, of which there may be 250,000, take seconds
 
 
+@pytest.mark.parametrize("question", ["min_tokens", "shortest", "sample"])
+def test_a_text_of_more_bytes_than_states_is_refused_without_a_search(question: str) -> None:
+    language = detent.regex("(ab|c).{3000000000}")
+    questions = {**QUESTIONS, "sample": lambda language: language.sample(1)}
+    before = language._dfa().memory_bytes
+    with pytest.raises(detent.LimitError, match="automaton states") as caught:
+        questions[question](language)
+    longest = 1 if question != "min_tokens" else 3  # bytes of a token
+    assert caught.value.given == -(-3_000_000_001 // longest) + 1
+    assert language._dfa().memory_bytes <= before + 10_000
+
+
+def test_a_text_of_almost_as_many_bytes_as_states_is_found() -> None:
+    assert detent.regex("a{249990}").shortest() == b"a" * 249_990
+    assert detent.regex("a{20000}").min_tokens(ASCII) == 20_000
+
+
 def test_other_questions_about_many_states_are_answered() -> None:
     language = detent.regex(_MANY_STATES)
     text = language.sample(1, max_bytes=100)

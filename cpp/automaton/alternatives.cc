@@ -123,6 +123,40 @@ std::vector<AlternativeId> Alternatives::split(ExprId state) {
   return splits_[state.value] = ids;
 }
 
+AlternativeId Alternatives::nearest(ExprId state) {
+  const std::vector<AlternativeId> ids = split(state);
+  meter_.step(std::ssize(ids) / 4);
+  return *std::ranges::min_element(ids, {}, [this](AlternativeId id) { return liveness_.bound(states_[id.value]); });
+}
+
+std::optional<AlternativePath> Alternatives::descend(AlternativeId from, std::span<const Letter> letters,
+                                                     std::int64_t max_steps) {
+  const std::int64_t last_step = max_steps == INT64_MAX ? INT64_MAX : meter_.steps() + max_steps;
+  AlternativePath path;
+  std::uint32_t bound = Liveness::kDead;
+  while (true) {
+    const Alternative& at = expand(from);
+    if (at.accepting) return path;
+    std::uint32_t least = Liveness::kDead;
+    std::uint8_t best = 0;
+    for (const Letter& letter : letters) {
+      for (AlternativeId next : at.after(letter.byte_class)) {
+        const std::uint32_t found = liveness_.bound(states_[next.value]);
+        if (meter_.steps() > last_step) return std::nullopt;
+        if (found >= least) continue;
+        least = found;
+        best = letter.byte;
+        from = next;
+      }
+    }
+    meter_.step(std::ssize(at.successors) / 16 + 1);
+    if (least >= bound) return std::nullopt;
+    bound = least;
+    path.text += static_cast<char>(best);
+    path.after.push_back(from);
+  }
+}
+
 void Alternatives::drop_included(std::vector<AlternativeId>& set) const {
   const auto has = [this](AlternativeId large, AlternativeId small) {
     return includes(exprs_, states_[large.value], states_[small.value]);

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -54,6 +56,18 @@ struct AlternativeLoop {
   std::uint32_t reach = UINT32_MAX;
 };
 
+// A byte class and the byte that stands for it in a text.
+struct Letter {
+  std::uint8_t byte_class;
+  std::uint8_t byte;
+};
+
+// A string that an alternative accepts, and the alternative after each byte.
+struct AlternativePath {
+  std::string text;
+  std::vector<AlternativeId> after;
+};
+
 // The alternatives of an automaton. `find` and `find_loop` take no lock; the other functions need the automaton's lock.
 class Alternatives {
  public:
@@ -71,6 +85,12 @@ class Alternatives {
     return loops_of_[id.value].load(std::memory_order_acquire);
   }
   const AlternativeLoop& make_loop(AlternativeId id);
+  // The alternative of a live state with the least bound on its completion.
+  AlternativeId nearest(ExprId state);
+  // Follows the alternatives whose bounds are least, as long as these fall. `letters` has one for each byte class; of
+  // several bytes that do as well, the first one is taken. Nothing where bounds do not fall, or after `max_steps` steps
+  // of the meter.
+  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one, as far as the forms show it. Cost: one
   // comparison for each pair of an alternative and one that stays.
   void drop_included(std::vector<AlternativeId>& set) const;

@@ -8,6 +8,7 @@
 #include "automaton/node_compiler.h"
 #include "automaton/shared_parts.h"
 #include "automaton/slice_finder.h"
+#include "automaton/tokenizable_search.h"
 #include "expr/horizon.h"
 
 namespace detent {
@@ -146,22 +147,30 @@ const ExprId* Automaton::publish(ExprId state) {
 // token, a search finds this out only after it has tabled all rules.
 namespace {
 
-// The texts up to the next item of a list of distinct items, if the vocabulary can write some rest after that. Only of
-// a list that needs one more item is the key known: it excludes those that were read.
-std::optional<ExprId> texts_before_list(ExprSet& exprs, ExprId state) {
+// What each text of a state begins with, before a list of distinct items or after its first one. Of a list that needs
+// an item, the key is known: it excludes those that were read.
+struct Beginning {
+  ExprId texts;
+  bool is_whole;  // whether some rest of bytes that are tokens follows each of them
+};
+
+Beginning beginning_of(ExprSet& exprs, ExprId state) {
   std::vector<ExprId> parts;
   if (exprs[state].op == Op::remembered) state = exprs[state].part();
-  while (!exprs[state].completes_by_bytes) {
+  bool is_whole = true;
+  while (is_whole && !exprs[state].completes_by_bytes) {
     const bool is_concat = exprs[state].op == Op::concat;
     const ExprId part = is_concat ? exprs[state].first() : state;
     if (exprs[part].op == Op::distinct) {
       const DistinctState& list = exprs.list_state(part);
-      const bool may_have_kinds = exprs.list(list.list).order != nullptr;
-      if (may_have_kinds || list.minimum > 1 || list.phase == ItemPhase::open) return std::nullopt;
-      if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
-      parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
+      const bool has_one_kind = exprs.list(list.list).order == nullptr && list.phase != ItemPhase::open;
+      is_whole = has_one_kind && list.minimum <= 1;
+      if (has_one_kind) {
+        if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
+        parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
+      }
     } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {
-      return std::nullopt;
+      is_whole = false;
     } else {
       parts.push_back(part);
     }
@@ -169,21 +178,24 @@ std::optional<ExprId> texts_before_list(ExprSet& exprs, ExprId state) {
   }
   ExprId texts = ExprSet::kEpsilon;
   for (std::size_t i = parts.size(); i-- > 0;) texts = exprs.concat(parts[i], texts);
-  return texts;
+  return {texts, is_whole};
 }
 
 }  // namespace
 
 bool Automaton::search_tokenizable(ExprId state) {
-  const bool found = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    // A list of distinct items is no operand of an intersection (expr/distinct.h).
-    if (const auto texts = has_lists_ ? texts_before_list(exprs, state) : std::nullopt) {
-      if (liveness.live(exprs.intersection({*texts, tokenizable_}))) return true;
-      if (!liveness.live(exprs.intersection({exprs.concat(*texts, exprs.sigma_star()), tokenizable_}))) return false;
+  const std::optional<bool> by_form = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    if (!has_lists_) {
+      return std::optional((!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
+                           liveness.live(exprs.intersection({state, tokenizable_})));
     }
-    return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
-           liveness.live(exprs.intersection({state, tokenizable_}));
+    // A list of distinct items is no operand of an intersection (expr/distinct.h).
+    const auto [texts, is_whole] = beginning_of(exprs, state);
+    if (is_whole && liveness.live(exprs.intersection({texts, tokenizable_}))) return std::optional(true);
+    const bool is_live = liveness.live(exprs.intersection({exprs.concat(texts, exprs.sigma_star()), tokenizable_}));
+    return is_live ? std::nullopt : std::optional(false);
   });
+  const bool found = by_form ? *by_form : search_tokenizable_completion(*this, state, tokenizable_);
   slots_[state.value].is_tokenizable.store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
   return found;
 }
@@ -345,6 +357,15 @@ std::vector<AlternativeId> Automaton::split(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
 }
 
+AlternativeId Automaton::nearest_alternative(ExprId state) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.nearest(state); });
+}
+
+std::optional<AlternativePath> Automaton::descend(AlternativeId from, std::span<const Letter> letters,
+                                                  std::int64_t max_steps) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, max_steps); });
+}
+
 void Automaton::drop_included(std::vector<AlternativeId>& set) {
   edit([&](ExprSet&, Derivatives&, Liveness&) {
     alternatives_.drop_included(set);
@@ -397,6 +418,9 @@ std::string Automaton::shortest_completion(ExprId state) {
 // search. Returns false where they are not exact.
 bool Automaton::descend(ExprId state, std::string& text) {
   if (!exprs_[state].exact_length || exprs_[state].min_length == UINT32_MAX) return false;
+  // The states on the way differ by their lengths.
+  const std::int64_t states = std::int64_t{exprs_[state].min_length} + 1, limit = meter_.limits().states;
+  if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
   while (!accepting(state)) {
     const std::uint32_t wanted = exprs_[state].min_length - 1;
     const ExprId* next = row(state);

@@ -117,6 +117,10 @@ class Automaton {
 
   // The live states whose union is the live `state`, ascending; and each with its transitions (alternatives.h).
   std::vector<AlternativeId> split(ExprId state);
+  // The alternative that is nearest to acceptance by its bound, and a path from one along falling bounds
+  // (Alternatives).
+  AlternativeId nearest_alternative(ExprId state);
+  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one of the set, as far as the forms show it.
   void drop_included(std::vector<AlternativeId>& set);
   // A bound, in bytes, on the shortest completion after any text inside the JSON string that the live `state` begins
@@ -147,6 +151,8 @@ class Automaton {
     const Verdict known = slots_[state.value].is_tokenizable.load(std::memory_order_relaxed);
     return known == Verdict::unknown ? search_tokenizable(state) : known == Verdict::yes;
   }
+  // Whether the form shows that some completion has only bytes that are tokens.
+  bool completes_by_bytes(ExprId state) const { return exprs_[state].completes_by_bytes; }
   // Whether `state` and each live state that follows it are tokenizable, by their form.
   bool stays_tokenizable(ExprId state) const {
     const Expr& expr = exprs_[state];

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "automaton/conjuncts.h"
+#include "base/utf8_position.h"
 #include "expr/lengths.h"
 
 namespace detent {
 namespace {
 
-constexpr int kMaxDepth = 32;           // of nested operators
-constexpr std::size_t kMaxMissing = 3;  // bytes of a character after its first
-
-// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
-bool is_self_contained(const Expr& expr) {
-  return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
-         !expr.has_closed_item;
-}
+constexpr int kMaxDepth = 32;  // of nested operators
 
 // The length in bytes of the characters that begin with a byte of `lead`; 0 if their lengths differ.
 int character_length(const ByteSet& lead) {
@@ -195,7 +190,7 @@ bool CharacterCounts::read_bound(ExprId id, std::vector<ByteSet>& missing, Bound
     const bool is_repeat = head.op == Op::repeat && head.minimum() == head.maximum();
     const Expr& set = is_repeat ? exprs_[head.part()] : head;
     const std::size_t rounds = is_repeat ? head.minimum() : 1;
-    if (set.op != Op::bytes || missing.size() + rounds > kMaxMissing) return false;
+    if (set.op != Op::bytes || missing.size() + rounds > kMaxContinuationBytes) return false;
     if (!exprs_.set(set.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF))) return false;
     missing.insert(missing.end(), rounds, exprs_.set(set.set_index()));
     id = is_sequence ? expr.second() : ExprSet::kEpsilon;

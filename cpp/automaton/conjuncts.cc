@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "automaton/alternatives.h"
+#include "base/utf8_position.h"
 #include "expr/json_string.h"
 
 namespace detent {
 namespace {
-
-// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
-bool is_self_contained(const Expr& expr) {
-  return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
-         !expr.has_closed_item;
-}
 
 void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   constexpr int kMaxDepth = 8;
@@ -76,6 +71,11 @@ bool ends_string(const ExprSet& exprs, ExprId rest) {
 
 }  // namespace
 
+bool is_self_contained(const Expr& expr) {
+  return !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end && !expr.has_rule && !expr.has_open_item &&
+         !expr.has_closed_item;
+}
+
 std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
   const Expr expr = exprs[id];
   std::vector<ExprId> found;
@@ -103,13 +103,12 @@ bool has_conjuncts_that_search(const ExprSet& exprs) {
 }
 
 std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {
-  constexpr std::size_t kMaxMissing = 3;  // bytes of a character after its first
   const bool is_sequence = exprs[conjunct].op == Op::concat;
   const ExprId first = is_sequence ? exprs[conjunct].first() : conjunct;
   const bool is_string = exprs[first].op == Op::json_escaped;
   ExprId at = is_string ? exprs[first].part() : conjunct;
   std::vector<ExprId> missing;  // the bytes that complete a character
-  for (; exprs[at].op == Op::concat && missing.size() < kMaxMissing; at = exprs[at].second()) {
+  for (; exprs[at].op == Op::concat && missing.size() < kMaxContinuationBytes; at = exprs[at].second()) {
     const ExprId head = exprs[at].first();
     const Expr& byte = exprs[head].op == Op::repeat ? exprs[exprs[head].part()] : exprs[head];
     const bool is_fixed = exprs[head].op != Op::repeat || exprs[head].minimum() == exprs[head].maximum();

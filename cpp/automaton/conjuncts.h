@@ -9,6 +9,9 @@
 
 namespace detent {
 
+// Whether the language of an expression depends neither on the text around it, nor on rules, nor on earlier list items.
+bool is_self_contained(const Expr& expr);
+
 // Returns expressions whose intersection is `id`; `id` alone where it is no intersection, or has more than
 // kMaxConjuncts conjuncts. ~(x | y) counts as ~x & ~y, and the JSON string of x & y as the intersection of two JSON
 // strings. Cost: one constructor call for each conjunct.

@@ -6,8 +6,16 @@
 
 namespace detent {
 
+// As Liveness stores lengths: a hash table with an entry for each state takes 40 ms to free.
+void EscapedLengths::remember(ExprId id, std::uint32_t length) {
+  if (lengths_.size() <= id.value) {
+    lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
+  }
+  lengths_[id.value] = length;
+}
+
 std::optional<std::uint32_t> EscapedLengths::find(ExprId id) {
-  if (exprs_[id].has_strict_guard && !known_.contains(id.value)) {
+  if (exprs_[id].has_strict_guard && known(id) == kUnknown) {
     std::vector<ExprId> order;  // parts before what they are parts of, except through rules
     struct Open {
       ExprId id;
@@ -23,7 +31,8 @@ std::optional<std::uint32_t> EscapedLengths::find(ExprId id) {
         order.push_back(at.id);
         continue;
       }
-      if (!known_.try_emplace(at.id.value, kNone).second) continue;
+      if (known(at.id) != kUnknown) continue;
+      remember(at.id, kNone);
       meter_.step();
       open.push_back({at.id, true});
       parts.clear();
@@ -34,15 +43,15 @@ std::optional<std::uint32_t> EscapedLengths::find(ExprId id) {
       has_changed = false;
       meter_.step(std::ssize(order) / 8);
       for (ExprId each : order) {
-        std::uint32_t& length = known_[each.value];
-        const std::uint32_t found = std::min(length, length_of(each));
-        has_changed |= found != length;
-        length = found;
+        const std::uint32_t found = length_of(each);
+        if (found >= known(each) || found == kUnknown) continue;
+        has_changed = true;
+        remember(each, found);
       }
     }
-    const std::uint32_t length = known_[id.value];
+    const std::uint32_t length = known(id);
     if (!is_defined) {
-      for (ExprId each : order) known_.erase(each.value);
+      for (ExprId each : order) remember(each, kUnknown);
     }
     return length == kNone ? std::nullopt : std::optional(length);
   }
@@ -53,7 +62,7 @@ std::optional<std::uint32_t> EscapedLengths::find(ExprId id) {
 bool EscapedLengths::add_unknown_parts(ExprId id, std::vector<ExprId>& parts) const {
   const Expr& expr = exprs_[id];
   const auto add = [&](ExprId part) {
-    if (exprs_[part].has_strict_guard && !known_.contains(part.value)) parts.push_back(part);
+    if (exprs_[part].has_strict_guard && known(part) == kUnknown) parts.push_back(part);
   };
   switch (expr.op) {
     case Op::concat:
@@ -76,8 +85,8 @@ std::uint32_t EscapedLengths::length_of(ExprId id) const {
   if (!expr.has_strict_guard) return expr.nonempty ? expr.min_length : kNone;
   const auto part_length = [this](ExprId part) {
     if (!exprs_[part].has_strict_guard) return length_of(part);
-    const auto known = known_.find(part.value);
-    return known == known_.end() ? kNone : known->second;
+    const std::uint32_t length = known(part);
+    return length == kUnknown ? kNone : length;
   };
   switch (expr.op) {
     case Op::concat: return saturating_add(part_length(expr.first()), part_length(expr.second()));

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "expr/expr_set.h"
@@ -26,7 +25,10 @@ class EscapedLengths {
   std::optional<std::uint32_t> find(ExprId id);
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX, kUnknown = UINT32_MAX - 1;
+
+  std::uint32_t known(ExprId id) const { return id.value < lengths_.size() ? lengths_[id.value] : kUnknown; }
+  void remember(ExprId id, std::uint32_t length);
 
   // From the lengths of the parts, as far as they are known.
   std::uint32_t length_of(ExprId id) const;
@@ -35,7 +37,7 @@ class EscapedLengths {
 
   const ExprSet& exprs_;
   Meter& meter_;
-  std::unordered_map<std::uint32_t, std::uint32_t> known_;  // by expression with a strict guard
+  std::vector<std::uint32_t> lengths_;  // by expression with a strict guard
 };
 
 }  // namespace detent

@@ -14,6 +14,7 @@
 #include <array>
 
 #include "automaton/inclusion.h"
+#include "base/utf8_position.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 
@@ -24,8 +25,6 @@ constexpr int kMaxDepth = 8;                   // operators above a union
 constexpr std::size_t kMaxOperands = 64;       // of a union, whose loops are compared
 constexpr std::uint32_t kMaxExcluded = 4'096;  // bytes of a string that a core leaves out
 constexpr std::size_t kMaxCharacters = 16;     // states inside the characters of one lead byte
-
-constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
 
 }  // namespace
 
@@ -66,13 +65,12 @@ void LiveLoops::mark_live(ExprId state, const ExprId* row) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const ExprId next = row[derivatives_.class_of()[byte]];
     if (!loop.first.contains(static_cast<std::uint8_t>(byte)) || !is_unknown(next)) continue;
-    liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxMissing));
+    liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxContinuationBytes));
   }
 }
 
 LiveLoops::Root LiveLoops::root_of(ExprId state) {
-  if (const auto known = roots_.find(state.value); known != roots_.end()) return known->second;
-  const Expr expr = exprs_[state];
+  const Expr& expr = exprs_[state];
   Root root{state};
   if (expr.op == Op::concat) root = {expr.first(), 0, expr.second()};
   // A guard depends on the text that follows, a lookbehind and an item of a list on the text before.
@@ -80,10 +78,18 @@ LiveLoops::Root LiveLoops::root_of(ExprId state) {
   if (texts.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || texts.has_open_item ||
       texts.has_closed_item) {
     root.texts = ExprSet::kEmpty;
-  } else {
-    root.texts = pick_operands(drop_finite(root.texts, false, root.excluded, 0), 0);
+    return root;
   }
-  return roots_[state.value] = root;
+  const std::uint32_t key = root.texts.value;
+  auto known = cores_.find(key);
+  if (known == cores_.end()) {
+    std::uint32_t excluded = 0;
+    const ExprId core = pick_operands(drop_finite(root.texts, false, excluded, 0), 0);
+    known = cores_.insert({key, {core, excluded}}).first;
+  }
+  root.texts = known->second.texts;
+  root.excluded = known->second.excluded;
+  return root;
 }
 
 // Drops the finite operands of the unions that are excluded: those below an odd number of complements.
@@ -188,7 +194,8 @@ LiveLoops::Loop LiveLoops::find_loop(ExprId texts) {
   loop.keeps_all = excluded == 0;
   loop.first = loop.bytes;
   for (ExprId state : inside) {
-    if (!liveness_.is_known(state)) liveness_.set_bound(state, saturating_add(loop.completion_bound, kMaxMissing));
+    if (liveness_.is_known(state)) continue;
+    liveness_.set_bound(state, saturating_add(loop.completion_bound, kMaxContinuationBytes));
   }
   return loop;
 }

@@ -39,8 +39,13 @@ class LiveLoops {
   void mark_live(ExprId state, const ExprId* row);
 
  private:
-  // A subset of a state's language in a simpler form: strings of `texts`, then of `rest`. Up to finitely many strings
-  // of at most `excluded` bytes, which the state may lack.
+  // A subset of a language in a simpler form, up to finitely many strings of at most `excluded` bytes, which the
+  // language may lack.
+  struct Core {
+    ExprId texts;
+    std::uint32_t excluded = 0;
+  };
+  // The same for a state: strings of `texts`, then of `rest`.
   struct Root {
     ExprId texts;
     std::uint32_t excluded = 0;
@@ -61,7 +66,7 @@ class LiveLoops {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Liveness& liveness_;
-  std::unordered_map<std::uint32_t, Root> roots_;
+  std::unordered_map<std::uint32_t, Core> cores_;  // by texts: states share them before different rests
   std::unordered_map<std::uint32_t, Loop> loops_;
 };
 

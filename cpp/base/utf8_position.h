@@ -5,6 +5,9 @@
 
 namespace detent {
 
+// The most bytes that a character has after its first, and that the end of a token may lack.
+inline constexpr std::uint32_t kMaxContinuationBytes = 3;
+
 struct Utf8Position {
   int remaining = 0;                     // continuation bytes until the character is complete
   std::uint8_t low = 0x80, high = 0xBF;  // range of the next continuation byte

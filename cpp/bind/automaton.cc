@@ -5,9 +5,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <unordered_set>
 
 #include "automaton/automaton.h"
+#include "automaton/language_set.h"
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
@@ -20,13 +22,19 @@ namespace detent {
 namespace {
 
 // An automaton and the set of states that it has returned to Python (`known_`); only these are accepted as arguments.
-// Functions that may search release the GIL; `known_` is accessed only with the GIL.
+// Functions that may search release the GIL; `known_` is accessed only with the GIL. Several languages may share the
+// automaton, each with its own start (LanguageSet).
 class CheckedAutomaton {
  public:
   CheckedAutomaton(const NodeRef& language, const Limits& limits)
-      : automaton_(language, Automaton::Writable{}, 0, limits, nullptr), known_{automaton_.start().value, 0} {}
+      : owner_(std::make_shared<Automaton>(language, Automaton::Writable{}, 0, limits, nullptr)),
+        start_(automaton_.start()),
+        known_{start_.value, 0} {}
+  CheckedAutomaton(std::shared_ptr<Automaton> automaton, ExprId start)
+      : owner_(std::move(automaton)), start_(start), known_{start_.value, 0} {}
 
   const Automaton& automaton() const { return automaton_; }
+  ExprId start() const { return start_; }
   bool accepting(std::uint32_t state) { return automaton_.accepting(checked(state)); }
 
   std::vector<std::uint32_t> row(std::uint32_t state) {
@@ -48,6 +56,40 @@ class CheckedAutomaton {
     known_.insert(next.value);
     return next.value;
   }
+
+  // The states that some text leads to from one of `states`, these included; nothing where there are more than `most`.
+  std::optional<std::vector<std::uint32_t>> reachable(const std::vector<std::uint32_t>& states, std::size_t most) {
+    std::vector<std::uint32_t> found;
+    std::unordered_set<std::uint32_t> seen{0};
+    const auto visit = [&](ExprId state) {
+      if (seen.insert(state.value).second) found.push_back(state.value);
+    };
+    for (std::uint32_t state : states) visit(checked(state));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found.size() > most) return std::nullopt;
+      const ExprId* row = automaton_.row(ExprId{found[i]});
+      for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) visit(row[c]);
+    }
+    known_.insert(found.begin(), found.end());
+    return found;
+  }
+
+  // The bytes that lead from each of `states` to acceptance, and the others that some of the states goes on with.
+  std::pair<ByteSet, ByteSet> bytes_after(const std::vector<std::uint32_t>& states) {
+    ByteSet ends = states.empty() ? ByteSet{} : ByteSet::all(), others;
+    for (std::uint32_t state : states) {
+      const ExprId* row = automaton_.row(checked(state));
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        const ExprId next = row[automaton_.class_of()[byte]];
+        if (!automaton_.accepting(next)) ends.remove(static_cast<std::uint8_t>(byte));
+        if (next != ExprSet::kEmpty) others.insert(static_cast<std::uint8_t>(byte));
+      }
+    }
+    ends.each([&](std::uint8_t byte) { others.remove(byte); });
+    return {ends, others};
+  }
+
+  Hash128 hash(std::uint32_t state) const { return automaton_.hash(checked(state)); }
 
   std::int64_t work() const { return automaton_.work(); }
   std::int64_t memory_bytes() { return automaton_.memory_bytes(); }
@@ -94,7 +136,9 @@ class CheckedAutomaton {
     return ExprId{state};
   }
 
-  Automaton automaton_;
+  std::shared_ptr<Automaton> owner_;
+  Automaton& automaton_ = *owner_;
+  ExprId start_;
   std::unordered_set<std::uint32_t> known_;
 };
 
@@ -110,7 +154,7 @@ void bind_automaton(nb::module_& m) {
             new (automaton) CheckedAutomaton(language, Limits{states, memory_bytes, steps});
           },
           "language"_a, "states"_a, "memory_bytes"_a, "steps"_a)
-      .def_prop_ro("start", [](const CheckedAutomaton& a) { return a.automaton().start().value; })
+      .def_prop_ro("start", [](const CheckedAutomaton& a) { return a.start().value; })
       .def_prop_ro("class_of",
                    [](const CheckedAutomaton& a) {
                      return nb::bytes(reinterpret_cast<const char*>(a.automaton().class_of().data()), 256);
@@ -121,6 +165,23 @@ void bind_automaton(nb::module_& m) {
       .def("least_length", &CheckedAutomaton::least_length, "state"_a,
            "A length that no string from this state to acceptance falls short of, known without a search.")
       .def("row", &CheckedAutomaton::row, "state"_a)
+      .def("reachable", &CheckedAutomaton::reachable, "origins"_a, "most"_a,
+           "The live states that texts lead to from some states, these included; None where they are more than `most`.")
+      .def(
+          "bytes_after",
+          [](CheckedAutomaton& a, const std::vector<std::uint32_t>& states) {
+            const auto [ends, goes_on] = a.bytes_after(states);
+            return std::tuple(to_bytes(ends), to_bytes(goes_on));
+          },
+          "origins"_a,
+          "The bytes that lead from each of the states to acceptance, and the others that some of them goes on with.")
+      .def(
+          "hash",
+          [](const CheckedAutomaton& a, std::uint32_t state) {
+            const Hash128 hash = a.hash(state);
+            return std::tuple(hash.high, hash.low);
+          },
+          "state"_a, "A hash of the expression of a state: where it is the same, the language is.")
       .def(
           "advance",
           [](CheckedAutomaton& a, std::uint32_t state, const nb::bytes& text) { return a.advance(state, view(text)); },
@@ -138,6 +199,23 @@ void bind_automaton(nb::module_& m) {
            "The first byte of some completion of a live state, the state after it, and the length; None if it accepts.")
       .def("state_text", &CheckedAutomaton::state_text, "state"_a, "max_bytes"_a = 200,
            "The expression of a state, in the textual form of cpp/expr/print.h.");
+  nb::class_<LanguageSet>(m, "LanguageSet", "The automata of many languages, which compile what they share once.")
+      .def(
+          "__init__",
+          [](LanguageSet* set, const std::vector<NodeRef>& nodes, std::int64_t states, std::int64_t memory_bytes,
+             std::int64_t steps) { new (set) LanguageSet(nodes, Limits{states, memory_bytes, steps}); },
+          "nodes"_a, "states"_a, "memory_bytes"_a, "steps"_a)
+      .def_prop_ro("state_count", [](LanguageSet& set) { return set.automaton().state_count(); })
+      .def(
+          "automaton",
+          [](const std::shared_ptr<LanguageSet>& set, const NodeRef& language) {
+            std::optional<CheckedAutomaton> found;
+            if (const auto start = set->start(language)) {
+              found.emplace(std::shared_ptr<Automaton>(set, &set->automaton()), *start);
+            }
+            return found;
+          },
+          "language"_a, "The automaton of a language; None where its bytes divide a byte class of the set's nodes.");
 }
 
 }  // namespace detent

@@ -1,13 +1,16 @@
 // Plain JSON Schemas.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <tuple>
 
 #include "base/error.h"
 #include "bind/bindings.h"
+#include "schema/plain_reader.h"
 #include "schema/plain_schemas.h"
 
 namespace nb = nanobind;
@@ -70,14 +73,18 @@ void construct(PlainSchemas* self, const nb::dict& parts, bool written, bool ord
                           std::move(by_name), node_cache(constrained), node_cache(closed), intended_keyword);
 }
 
-std::optional<Found> read(PlainSchemas& schemas, const nb::str& text, std::size_t max_schemas) {
+std::unique_ptr<PlainReader> open(PlainSchemas& schemas, const nb::str& text, std::size_t max_schemas) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (!data) {  // a lone surrogate
     PyErr_Clear();
-    return std::nullopt;
+    return nullptr;
   }
-  std::optional<PlainDocument> found = schemas.read({data, static_cast<std::size_t>(size)}, max_schemas);
+  return schemas.open({data, static_cast<std::size_t>(size)}, max_schemas);
+}
+
+std::optional<Found> document(PlainReader& reader) {
+  std::optional<PlainDocument> found = reader.document();
   if (!found) return std::nullopt;
   std::vector<Advice> advice;
   for (SchemaAdvice& each : found->advice) {
@@ -94,8 +101,14 @@ void bind_schemas(nb::module_& m) {
       .def("__init__", &construct, "parts"_a, "written"_a, "ordered"_a, "names"_a, "formats"_a, "dialects"_a,
            "constrained"_a, "closed"_a, "intended"_a,
            "`names` are those of annotations, identifiers, constraints of scalars, and all keywords.")
-      .def("read", &read, "text"_a, "max_schemas"_a,
-           "The expression of a document, its advice, the root's title, first names and number of names; or None.");
+      .def("open", &open, "text"_a, "max_schemas"_a, nb::keep_alive<0, 1>(),
+           "The reader of a document; None if the text is unusual.");
+  nb::class_<PlainReader>(m, "PlainReader", "One document of `PlainSchemas`.")
+      .def("document", &document,
+           "The expression of the whole document, its advice, the root's title, first names and number of names; None "
+           "if it is not plain.")
+      .def("schema_at", &PlainReader::schema_at, "pointer"_a,
+           "The expression of the schema at a JSON pointer; None if it is not plain or needs a warning.");
 }
 
 }  // namespace detent

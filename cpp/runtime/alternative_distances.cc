@@ -1,6 +1,7 @@
 #include "runtime/alternative_distances.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -10,6 +11,23 @@
 #include "runtime/trie_walk.h"
 
 namespace detent {
+
+namespace {
+
+// The length of the longest token that is a run of one byte.
+std::uint32_t longest_run(const Vocabulary& vocabulary, std::uint8_t byte) {
+  std::uint32_t longest = 0, length = 0;
+  for (std::uint32_t node = vocabulary.root(byte), end = static_cast<std::uint32_t>(vocabulary.trie().size());
+       node < end;) {
+    ++length;
+    if (vocabulary.trie()[node].token != TrieNode::kNoToken) longest = length;
+    end = vocabulary.trie()[node].next;
+    for (++node; node < end && vocabulary.trie()[node].byte != byte;) node = vocabulary.trie()[node].next;
+  }
+  return longest;
+}
+
+}  // namespace
 
 // One search: the alternatives that were reached, and those that are still to be expanded.
 struct AlternativeDistances::Search {
@@ -41,6 +59,22 @@ struct AlternativeDistances::Search {
   }
 };
 
+// Completions that repeat a byte take few tokens, if some token is a long run of it.
+const std::vector<Letter>& AlternativeDistances::letters() {
+  if (!letters_.empty()) return letters_;
+  std::array<std::pair<std::uint32_t, unsigned>, 256> bytes;  // the longest runs first
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    bytes[byte] = {UINT32_MAX - longest_run(vocabulary_, static_cast<std::uint8_t>(byte)), byte};
+  }
+  std::ranges::sort(bytes);
+  std::array<bool, 256> seen{};
+  for (const auto& [run, byte] : bytes) {
+    const std::uint8_t byte_class = automaton_.class_of()[byte];
+    if (!std::exchange(seen[byte_class], true)) letters_.push_back({byte_class, static_cast<std::uint8_t>(byte)});
+  }
+  return letters_;
+}
+
 // No token has more bytes than the longest one.
 AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
   const auto [entry, is_new] = bounds_.try_emplace(id.value);
@@ -57,23 +91,62 @@ AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
   return known;
 }
 
+// Writes a known completion into the fewest tokens. Where it can be found by alternatives, the bounds of those between
+// the tokens are known as well.
 void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance) {
-  constexpr std::uint32_t kLongest = 1 << 10;  // bytes; longer completions are not written out
+  constexpr std::uint32_t kLongest = 1 << 12;  // bytes; longer completions are not written out
   Bounds& known = bounds(id);
-  if (std::exchange(known.tightened, true) || known.upper > kLongest) return;
+  if (known.tightened || known.upper > kLongest || allowance.work <= 0) return;
   const std::int64_t before = automaton_.work();
-  const std::string text = automaton_.some_completion(sets_[id].state).value();
-  const auto count = static_cast<std::uint32_t>(vocabulary_.fewest_tokens(text).size());
-  if (count < known.upper) known = {.lower = known.lower, .upper = count, .tightened = true};
-  allowance.work -= std::ssize(text) + allowance.nodes_per_step * (automaton_.work() - before);
+  const std::int64_t most = allowance.is_unlimited() ? INT64_MAX : allowance.work / allowance.nodes_per_step;
+  std::size_t length = 0;
+  if (const std::optional<AlternativePath> path = automaton_.descend(id, letters(), most)) {
+    note_path(id, *path);
+    length = path->text.size();
+    known.tightened = true;
+  } else if (automaton_.work() - before < most) {
+    const std::string text = automaton_.some_completion(sets_[id].state).value();
+    const auto count = static_cast<std::uint32_t>(vocabulary_.fewest_tokens(text).size());
+    if (!known.is_written || count < known.upper) {
+      known = {.lower = known.lower, .upper = count, .is_written = true};
+    }
+    length = text.size();
+    known.tightened = true;
+  }
+  allowance.work -= static_cast<std::int64_t>(length) + allowance.nodes_per_step * (automaton_.work() - before);
 }
 
-std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_within(ExprId state, std::uint32_t tokens,
+// Ends at an alternative whose known completion is no longer.
+void AlternativeDistances::note_path(AlternativeId id, const AlternativePath& path) {
+  const std::vector<std::uint32_t> tokens = vocabulary_.fewest_tokens(path.text);
+  auto left = static_cast<std::uint32_t>(tokens.size());
+  std::size_t length = 0;
+  for (std::uint32_t token : tokens) {
+    Bounds& known = bounds(id);
+    if (known.is_written && known.upper <= left) return;
+    length += vocabulary_.bytes(token).size();
+    known = {.lower = known.lower,
+             .upper = left--,
+             .next = {path.after[length - 1], token},
+             .is_written = true,
+             .tightened = true};
+    id = known.next.to;
+  }
+}
+
+std::optional<AlternativeDistances::Known> AlternativeDistances::known_completion(ExprId state,
                                                                                   SearchAllowance& allowance) {
+  const AlternativeId id = automaton_.nearest_alternative(state);
+  tighten(id, allowance);
+  const Bounds& known = bounds(id);
+  return known.is_written ? std::optional(Known{id, known.upper}) : std::nullopt;
+}
+
+std::optional<AlternativeDistances::Known> AlternativeDistances::completion_within(ExprId state, std::uint32_t tokens,
+                                                                                   SearchAllowance& allowance) {
   if (allowance.work <= 0) return std::nullopt;
   Search search;
   std::size_t found = SIZE_MAX;
-  std::vector<std::uint32_t> rest;  // from the alternative that was found
   const auto add = [&](AlternativeId id, std::size_t from, std::uint32_t token, std::uint32_t depth) {
     const auto [least, is_new] = search.depths.try_emplace(id.value, depth);
     if (!is_new && least->second <= depth) return;
@@ -81,15 +154,18 @@ std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_withi
     const std::uint32_t left = tokens - depth;
     Bounds& known = bounds(id);
     if (known.lower > left) return;
-    if (known.upper > left && !known.tightened) tighten(id, allowance);
+    if (!known.is_written || known.upper > left) tighten(id, allowance);
     if (known.upper <= left) {  // a bound by the form tells that a completion exists; the known one may be longer
-      rest = tokens_from(id);
-      if (rest.size() <= left) found = search.nodes.size();
-      known.upper = static_cast<std::uint32_t>(rest.size());
+      if (!known.is_written) known.upper = static_cast<std::uint32_t>(tokens_from(id).size());
+      known.is_written = true;
+      if (known.upper <= left) found = search.nodes.size();
     }
     search.push({id, from, token, depth}, saturating_add(depth, known.upper));
   };
-  for (AlternativeId id : automaton_.split(state)) {
+  std::vector<AlternativeId> starts = automaton_.split(state);
+  std::swap(*std::ranges::find(starts, automaton_.nearest_alternative(state)), starts[0]);
+  for (AlternativeId id : starts) {
+    if (allowance.work <= 0) return std::nullopt;
     add(id, SIZE_MAX, kNone, 0);
     if (found != SIZE_MAX) break;
   }
@@ -113,23 +189,18 @@ std::optional<std::vector<std::uint32_t>> AlternativeDistances::completion_withi
     }
     return std::nullopt;
   }
-  std::vector<std::uint32_t> path;
-  auto length = static_cast<std::uint32_t>(rest.size());
-  for (std::size_t at = found; search.nodes[at].from != SIZE_MAX; at = search.nodes[at].from) {
-    const Search::Node& node = search.nodes[at];
-    path.push_back(node.token);
-    Bounds& before = bounds(search.nodes[node.from].id);
-    if (++length < before.upper) {
-      before.upper = length;
-      before.next = {node.id, node.token};
-    }
+  const Search::Node* node = &search.nodes[found];
+  for (std::uint32_t length = bounds(node->id).upper; node->from != SIZE_MAX; node = &search.nodes[node->from]) {
+    Bounds& before = bounds(search.nodes[node->from].id);
+    if (++length >= before.upper && before.is_written) continue;
+    before.upper = length;
+    before.next = {node->id, node->token};
+    before.is_written = true;
   }
-  std::ranges::reverse(path);
-  path.insert(path.end(), rest.begin(), rest.end());
-  return path;
+  return Known{node->id, bounds(node->id).upper};
 }
 
-// A completion of at most `upper` tokens: the steps that were found, and the known completion from there.
+// The steps that were found, and the known completion from there.
 std::vector<std::uint32_t> AlternativeDistances::tokens_from(AlternativeId id) {
   std::vector<std::uint32_t> tokens;
   while (bounds(id).next.token != kNone) {
@@ -142,16 +213,23 @@ std::vector<std::uint32_t> AlternativeDistances::tokens_from(AlternativeId id) {
   return tokens;
 }
 
+std::optional<AlternativeDistances::Known> AlternativeDistances::after_first_token(AlternativeId id) {
+  const Step next = bounds(id).next;
+  if (next.token == kNone) return std::nullopt;
+  return Known{next.to, bounds(next.to).upper};
+}
+
 // A first completion is known; each search finds one of fewer tokens, or proves that there is none.
 std::optional<std::vector<std::uint32_t>> AlternativeDistances::shortest_completion(ExprId state,
                                                                                     SearchAllowance& allowance) {
-  std::optional<std::vector<std::uint32_t>> shortest = completion_within(state, kNone, allowance);
-  while (shortest && !shortest->empty()) {
-    auto shorter = completion_within(state, static_cast<std::uint32_t>(shortest->size()) - 1, allowance);
-    if (!shorter) return allowance.work > 0 ? shortest : std::nullopt;
-    shortest = std::move(shorter);
+  std::optional<Known> shortest = completion_within(state, kNone, allowance);
+  while (shortest && shortest->tokens > 0) {
+    const std::optional<Known> shorter = completion_within(state, shortest->tokens - 1, allowance);
+    if (!shorter && allowance.work <= 0) return std::nullopt;
+    if (!shorter) break;
+    shortest = shorter;
   }
-  return shortest;
+  return shortest ? std::optional(tokens_from(shortest->id)) : std::nullopt;
 }
 
 const std::vector<AlternativeDistances::Step>* AlternativeDistances::successors(AlternativeId id,

@@ -25,7 +25,7 @@ namespace detent {
 // The work that searches may do: trie nodes visited, and the work of the automaton on the way.
 struct SearchAllowance {
   std::int64_t work = 400'000;       // some 6 ms
-  std::int64_t nodes_per_step = 32;  // what a step of the automaton counts as
+  std::int64_t nodes_per_step = 16;  // what a step of the automaton counts as
   static SearchAllowance unlimited() { return {.work = INT64_MAX}; }
   bool is_unlimited() const { return work > INT64_MAX / 2; }
 };
@@ -35,10 +35,20 @@ class AlternativeDistances {
   AlternativeDistances(const Vocabulary& vocabulary, Automaton& automaton)
       : vocabulary_(vocabulary), automaton_(automaton), sets_(automaton) {}
 
-  // The tokens of a completion of at most `tokens` tokens. Nothing where there is none; or where the allowance, which
-  // is then used up, did not suffice to find it.
-  std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, std::uint32_t tokens,
-                                                              SearchAllowance& allowance);
+  // An alternative of a state, and the number of tokens of a completion of it.
+  struct Known {
+    AlternativeId id;
+    std::uint32_t tokens;
+  };
+  // Finds one without a search over tokens. Nothing where the allowance ends first, or if it has very many bytes.
+  std::optional<Known> known_completion(ExprId state, SearchAllowance& allowance);
+  // An alternative of a state with a completion of at most `tokens` tokens. Nothing where there is none; or where the
+  // allowance, which is then used up, did not suffice to find it.
+  std::optional<Known> completion_within(ExprId state, std::uint32_t tokens, SearchAllowance& allowance);
+  // The tokens of the best completion that is known of an alternative.
+  std::vector<std::uint32_t> tokens_from(AlternativeId id);
+  // The alternative after the first of these tokens, and the number of the others; nothing where it is not known.
+  std::optional<Known> after_first_token(AlternativeId id);
   // The tokens of a shortest completion; nothing if the allowance was used up first.
   std::optional<std::vector<std::uint32_t>> shortest_completion(ExprId state, SearchAllowance& allowance);
 
@@ -51,22 +61,26 @@ class AlternativeDistances {
   struct Bounds {
     std::uint32_t lower = 1;
     std::uint32_t upper = kNone;
-    Step next{{kNone}, kNone};  // the first step of a completion of `upper` tokens, if a search has found it
+    Step next{{kNone}, kNone};  // the first step of a completion of `upper` tokens, if it was found by alternatives
+    bool is_written = false;    // whether tokens_from() has `upper` tokens; otherwise `upper` is one by the form
     bool tightened = false;     // whether the known completion was tokenized
   };
   struct Search;
 
   Bounds& bounds(AlternativeId id);
+  // A byte of each class, in the order in which completions prefer them.
+  const std::vector<Letter>& letters();
   void tighten(AlternativeId id, SearchAllowance& allowance);
   // Returns null if the allowance is used up.
   const std::vector<Step>* successors(AlternativeId id, SearchAllowance& allowance);
   std::optional<std::vector<Step>> find_successors(AlternativeId id, SearchAllowance& allowance);
   bool leads_back(const AlternativeSet& set, const Subtree& subtree);
-  std::vector<std::uint32_t> tokens_from(AlternativeId id);
+  void note_path(AlternativeId id, const AlternativePath& path);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   AlternativeSets sets_;
+  std::vector<Letter> letters_;                                      // what letters() returns, once it was called
   std::unordered_map<std::uint32_t, Bounds> bounds_;                 // by alternative
   std::unordered_map<std::uint32_t, std::vector<Step>> successors_;  // by alternative
   std::size_t successor_count_ = 0;                                  // in all lists of successors_

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/reference_walk.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
-namespace {
-
-constexpr std::uint32_t kMaxMissing = 3;  // bytes that a character at the end of a token may lack
-
-}  // namespace
+namespace {}  // namespace
 
 void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std::size_t end) {
   const auto& class_of = automaton_.class_of();
@@ -72,7 +69,7 @@ bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, st
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
-  builder_.note_length(subtree.whole ? bound : saturating_add(bound, kMaxMissing));
+  builder_.note_length(subtree.whole ? bound : saturating_add(bound, kMaxContinuationBytes));
   return true;
 }
 

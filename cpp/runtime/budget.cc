@@ -98,9 +98,22 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   return &(successors_[state.value] = std::move(*next));
 }
 
-// Tokenizes the shortest completion of `state` into the fewest tokens. Also bounds the states between these tokens, so
-// that a matcher that follows them is never refused.
-void Budget::tighten(ExprId state) {
+// Tokenizes a completion of `state` into the fewest tokens.
+void Budget::tighten(ExprId state, Allowance& allowance) {
+  const std::int64_t work_before = machine_.automaton().work();
+  if (has_alternatives()) {
+    if (const auto known = distances_.known_completion(state, allowance)) note_alternative(state, *known);
+    bounds_[state.value].tightened = allowance.work > 0;
+    return;
+  }
+  tighten_by_text(state);
+  const ExprId any_text = machine_.automaton().without_text(state);
+  if (any_text != state) tighten_inside_item(state);
+  allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - work_before);
+}
+
+// Also bounds the states between these tokens, so that a matcher that follows them is never refused.
+void Budget::tighten_by_text(ExprId state) {
   bounds_[state.value].tightened = true;
   if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;  // keep the bound by its bytes
   const Vocabulary& vocabulary = machine_.vocabulary();
@@ -129,7 +142,7 @@ void Budget::note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens)
   auto left = static_cast<std::uint32_t>(tokens.size());
   for (std::uint32_t token : tokens) {
     const Bounds& known = bounds(state);
-    if (known.next_token != kUnknown && known.upper <= left) return;
+    if (known.written <= left && (known.next_token != kUnknown || known.alternative.value != kUnknown)) return;
     meter_.allocate(static_cast<std::int64_t>(sizeof(Bounds)));
     const ExprId next = machine_.advance(state, machine_.vocabulary().bytes(token));
     note_completion(state, left--, next, token);
@@ -158,38 +171,79 @@ std::optional<std::string> Budget::completion_after_item(ExprId any_text, std::s
   return machine_.automaton().some_completion(machine_.automaton().with_item(any_text, other));
 }
 
-std::optional<std::uint32_t> Budget::noted_token(ExprId state, std::uint32_t tokens) {
+std::optional<std::uint32_t> Budget::known_token(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  const Bounds& known = bounds(state);
-  if (known.next_token == kUnknown || known.upper > tokens) return std::nullopt;
-  return known.next_token;
+  meter_.restart();
+  const Bounds& noted = bounds(state);
+  if (has_alternatives() && noted.written > tokens && !noted.tightened) {
+    Allowance unlimited = Allowance::unlimited();  // a mask without a known completion costs more
+    tighten(state, unlimited);
+  }
+  if (noted.written <= tokens && noted.next_token != kUnknown) return noted.next_token;
+  if (noted.written <= tokens && noted.alternative.value != kUnknown) {
+    const std::vector<std::uint32_t> found = distances_.tokens_from(noted.alternative);
+    if (found.empty()) return std::nullopt;
+    const ExprId next = machine_.advance(state, machine_.vocabulary().bytes(found[0]));
+    if (const auto rest = distances_.after_first_token(noted.alternative)) {
+      note_alternative(next, *rest);
+    } else {
+      note_tokens(next, {found.begin() + 1, found.end()});
+    }
+    return found[0];
+  }
+  if (!has_known_completion(state)) return std::nullopt;
+  const std::vector<std::uint32_t> known = known_completion(state);
+  return known.empty() || known.size() > tokens ? std::nullopt : std::optional(known[0]);
+}
+
+void Budget::note_alternative(ExprId state, AlternativeDistances::Known known) {
+  Bounds& at = bounds(state);
+  if (known.tokens >= at.written) return;
+  at.upper = std::min(at.upper, known.tokens);
+  at.written = known.tokens;
+  at.next = ExprSet::kEmpty;
+  at.next_token = kUnknown;
+  at.alternative = known.id;
 }
 
 void Budget::note_completion(ExprId state, std::uint32_t tokens, ExprId next, std::uint32_t token) {
-  Bounds& known = bounds_[state.value];
-  if (tokens > known.upper || (tokens == known.upper && known.next != ExprSet::kEmpty)) return;
-  known.upper = tokens;
+  Bounds& known = bounds(state);
+  if (tokens >= known.written) return;
+  known.upper = std::min(known.upper, tokens);
+  known.written = tokens;
   known.next = next;
   known.next_token = token;
+  known.alternative = {kUnknown};
 }
 
 std::vector<std::uint32_t> Budget::completion_within(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
+  if (has_alternatives() && bounds(state).written > tokens) {
+    Allowance allowance = is_recursive(state) ? Allowance() : Allowance::unlimited();
+    if (!bounds(state).tightened) tighten(state, allowance);
+    if (bounds(state).written > tokens && !search(state, tokens, allowance)) return {};
+  }
   std::vector<std::uint32_t> found;
   for (std::uint32_t left = tokens; !machine_.accepting(state); --left) {
-    if (bounds(state).next == ExprSet::kEmpty && !bounds(state).tightened) tighten(state);
+    if (bounds(state).alternative.value != kUnknown) {
+      const std::vector<std::uint32_t> rest = distances_.tokens_from(bounds(state).alternative);
+      found.insert(found.end(), rest.begin(), rest.end());
+      return found;
+    }
+    Allowance unlimited = Allowance::unlimited();
+    if (bounds(state).next == ExprSet::kEmpty && !bounds(state).tightened) tighten(state, unlimited);
     // The first bound is one of bytes; the completion that is known may be another one.
     if (bounds(state).next == ExprSet::kEmpty && !is_recursive(state)) {
-      Allowance unlimited = Allowance::unlimited();
       bounds_[state.value].upper = kUnknown;
       search(state, left, unlimited);
     }
     const ExprId next = bounds_[state.value].next;
     if (next == ExprSet::kEmpty || left == 0) return {};
-    found.push_back(machine_.token_between(state, next));
+    const std::uint32_t token = bounds_[state.value].next_token;
+    found.push_back(token == kUnknown ? machine_.token_between(state, next) : token);
     state = next;
   }
   return found;
@@ -223,16 +277,13 @@ std::optional<bool> Budget::decide_by_bounds(ExprId state, std::uint32_t tokens,
   // What completes whatever the text of an item is, completes after this one.
   const ExprId any_text = machine_.automaton().without_text(state);
   if (any_text != state) {
-    if (!bounds(any_text).tightened) tighten(any_text);
+    if (!bounds(any_text).tightened) tighten(any_text, allowance);
     if (bounds(any_text).upper <= tokens) return true;
   }
   if (!has_every_byte() && !is_recursive(state)) return std::nullopt;
   if (!known.tightened) {
     if (allowance.work <= 0) return false;
-    const std::int64_t work_before = machine_.automaton().work();
-    tighten(state);
-    if (bounds_[state.value].upper > tokens && any_text != state) tighten_inside_item(state);
-    allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - work_before);
+    tighten(state, allowance);
     if (bounds_[state.value].upper <= tokens) return true;
   }
   if (is_recursive(state) && !has_alternatives()) return false;
@@ -252,9 +303,7 @@ bool Budget::search(ExprId state, std::uint32_t tokens, Allowance& allowance) {
   const auto found = distances_.completion_within(state, tokens, share);
   allowance.work -= work_before - share.work;
   if (found) {
-    const std::int64_t steps_before = machine_.automaton().work();
-    note_tokens(state, *found);
-    allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - steps_before);
+    note_alternative(state, *found);
   } else if (share.work > 0) {
     bounds_[state.value].lower = std::max(bounds_[state.value].lower, tokens + 1);
   }
@@ -305,15 +354,7 @@ bool Budget::all_fit(ExprId state, std::uint32_t tokens) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (bounds(state).worst_successor == kUnknown && !is_recursive(state)) {
-    std::uint32_t worst = 0;
-    Allowance allowance;
-    const std::vector<ExprId>* children = successors(state, allowance);
-    if (!children) return false;
-    for (ExprId next : *children) worst = std::max(worst, bounds(next).upper);
-    bounds_[state.value].worst_successor = worst;
-  }
-  const std::uint32_t worst = bounds_[state.value].worst_successor;
+  const std::uint32_t worst = bounds(state).worst_successor;
   return worst <= tokens && worst != kUnknown;
 }
 
@@ -327,6 +368,10 @@ void Budget::record_successors(ExprId state, const std::vector<ExprId>& successo
 }
 
 std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
+  Allowance unlimited = Allowance::unlimited();
+  if (has_alternatives()) {
+    if (const auto known = distances_.known_completion(state, unlimited)) return distances_.tokens_from(known->id);
+  }
   const std::uint32_t length = machine_.automaton().completion_bound(state);
   if (length > kLongestCompletion) throw Error(ErrorKind::limit, "completion", length, kLongestCompletion);
   const std::string text = machine_.automaton().some_completion(state).value();
@@ -362,6 +407,9 @@ Budget::Allowance Budget::allowance_of_question() const {
 }
 
 std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
+  // The states on the way differ.
+  const std::int64_t states = std::int64_t{least_tokens(state)} + 1, limit = meter_.limits().states;
+  if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
   Allowance allowance = allowance_of_question();
   if (auto found = find_shortest(state, allowance)) return std::move(*found);
   refuse_question();

@@ -62,8 +62,9 @@ class Budget {
   static bool begins_with_key(std::string_view item);
   // Whether all later items of such a completion are known to differ from the item.
   static bool repeats_no_item(std::string_view completion, std::string_view item);
-  // The first token of a tokenized completion that completes_within() has noted, if it has at most `tokens` tokens.
-  std::optional<std::uint32_t> noted_token(ExprId state, std::uint32_t tokens);
+  // The first token of a completion of at most `tokens` tokens: one that completes_within() has found, or that is known
+  // without a search. The rest of it is noted for the state after this token.
+  std::optional<std::uint32_t> known_token(ExprId state, std::uint32_t tokens);
 
   // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
   std::vector<std::uint32_t> short_completion(ExprId state);
@@ -88,8 +89,12 @@ class Budget {
   struct Bounds {
     std::uint32_t lower = 1;
     std::uint32_t upper = kUnknown;
-    ExprId next;  // a successor that completes within upper - 1 tokens, once a completion was tokenized
-    std::uint32_t next_token = kUnknown;       // to `next`, if that completion was tokenized
+    // A completion of `written` tokens is known: by way of `next`, to which `next_token` leads if that is known; or
+    // that of an alternative.
+    std::uint32_t written = kUnknown;
+    ExprId next;
+    std::uint32_t next_token = kUnknown;
+    AlternativeId alternative{kUnknown};
     std::uint32_t worst_successor = kUnknown;  // at least the largest `upper` of the successors, once they are known
     bool initialized = false;                  // whether `upper` has its first value
     bool tightened = false;                    // whether the shortest completion was tokenized
@@ -110,9 +115,11 @@ class Budget {
   Bounds& bounds(ExprId state);
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
-  void tighten(ExprId state);
+  void tighten(ExprId state, Allowance& allowance);
+  void tighten_by_text(ExprId state);
   void tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
+  void note_alternative(ExprId state, AlternativeDistances::Known known);
   std::optional<bool> decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance);
   // Whether searches go on from alternatives of states.
   bool has_alternatives() const;

@@ -85,7 +85,7 @@ class ClassRun {
           static_cast<std::uint32_t>(states_.size() - 1), [&builder](auto row) { builder.retain(row); },
           [&builder](std::uint32_t id) { builder.refuse(id); });
     }
-    const std::uint32_t inside = is_bounded_ ? 0 : kMaxMissing;  // a token may end inside a character
+    const std::uint32_t inside = is_bounded_ ? 0 : kMaxContinuationBytes;  // a token may end inside a character
     for (std::size_t i = states_.size() > 1 ? 1 : 0; i < states_.size(); ++i) {
       builder.note_length(saturating_add(automaton_.completion_bound(states_[i]), inside));
     }
@@ -98,8 +98,6 @@ class ClassRun {
   }
 
  private:
-  static constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte
-
   // Follows the class from the start. Where its bytes lead to several states, the class keeps only the bytes that lead
   // to one of these: the one with the most trie nodes below its bytes.
   bool find_states(bool is_slice) {

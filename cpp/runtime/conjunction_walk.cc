@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "automaton/alternatives.h"
+#include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/reference_walk.h"
 #include "runtime/trie_walk.h"
@@ -10,7 +11,6 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxMissing = 3;  // bytes that a character at the end of a token may lack
 constexpr std::size_t kMostFollowed = 8;
 
 }  // namespace
@@ -159,7 +159,7 @@ bool ConjunctionWalk::take_subtree(const Position& at, bool has_reference, std::
       exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);
     }
     builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
-    builder_.note_length(saturating_add(sets_.completion_bound(each.state), kMaxMissing));
+    builder_.note_length(saturating_add(sets_.completion_bound(each.state), kMaxContinuationBytes));
     return true;
   }
   return false;

@@ -234,25 +234,18 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
     return true;
   if (budget_.all_fit(at, tokens_after)) return false;
-  if (!budget_.has_known_completion(at)) return remove_beyond(at, tokens_after, row, INT64_MAX);
-  try {
-    return remove_beyond(at, tokens_after, row, kMaxWork);
-  } catch (const TooMuchWork&) {
-    if (follow_known_completion(at, tokens_after, row)) return true;
-    write(*mask, at, row);
-    return remove_beyond(at, tokens_after, row, INT64_MAX);
-  }
+  const std::int64_t max_work = budget_.has_known_completion(at) ? kMaxWork : INT64_MAX;
+  if (const std::optional<bool> removed = remove_beyond(at, tokens_after, row, max_work)) return *removed;
+  write(*mask, at, row);
+  return *remove_beyond(at, tokens_after, row, INT64_MAX);
 }
 
 // If a completion fits that a search has found, or that is known without one, writes a mask of only its first token,
 // and eos if the state accepts. Otherwise returns false.
 bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
-  std::optional<std::uint32_t> token = budget_.noted_token(state, tokens_after + 1);
-  if (!token) {
-    const std::vector<std::uint32_t> tokens = budget_.known_completion(state);
-    if (tokens.size() > std::size_t{tokens_after} + 1) return false;
-    if (!tokens.empty()) token = tokens[0];
-  }
+  const std::optional<std::uint32_t> token =
+      accepting(state) ? std::nullopt : budget_.known_token(state, tokens_after + 1);
+  if (!token && !accepting(state)) return false;
   std::fill_n(row, vocabulary_->word_count(), 0u);
   if (token) row[*token >> 5] |= 1u << (*token & 31);
   if (accepting(state)) allow_eos(row);
@@ -260,9 +253,11 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
 }
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known. Returns whether it has
-// removed any. Searches come last, those first that are likely to find a completion.
-bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
-                                    std::int64_t max_work) {
+// removed any. Searches come last, those first that are likely to find a completion. Where the walk to the states after
+// the tokens exceeds `max_work`, only tokens it has visited are left, and that of a known completion; nothing is
+// returned if that is none.
+std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
+                                                   std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);
   std::unordered_map<std::uint32_t, std::optional<bool>> verdicts;
   std::vector<std::pair<std::uint32_t, ExprId>> open;  // tokens, and the states after them
@@ -274,8 +269,10 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
     row[id >> 5] &= ~(1u << (id & 31));
     removed = true;
   };
-  walk_ids(state, [&](std::uint32_t id, ExprId next) {
+  std::vector<std::uint32_t> visited(vocabulary_->word_count());
+  const auto visit = [&](std::uint32_t id, ExprId next) {
     limit.check();
+    visited[id >> 5] |= 1u << (id & 31);
     if (automaton_.has_lists() && item.ends_item(id)) next = advance(state, vocabulary_->bytes(id));
     if (next == ExprSet::kEmpty) return;
     const auto [verdict, is_new] = verdicts.try_emplace(next.value);
@@ -285,12 +282,26 @@ bool LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, st
     } else if (!*verdict->second) {
       remove(id, next);
     }
-  });
+  };
+  bool is_whole = true;
+  try {
+    walk_ids(state, visit);
+  } catch (const TooMuchWork&) {
+    is_whole = false;
+    removed = true;
+    for (std::size_t i = 0; i < visited.size(); ++i) row[i] &= visited[i];
+  }
   search_open(verdicts, tokens_after, allowance);
   for (const auto& [id, next] : open) {
     if (!*verdicts[next.value]) remove(id, next);
   }
-  if (removed && automaton_.has_lists()) allow_known_completion(state, tokens_after + 1, row);
+  if (removed) allow_known_completion(state, tokens_after + 1, row);
+  if (!is_whole) {
+    if (!accepting(state) && std::all_of(row, row + visited.size(), [](std::uint32_t word) { return word == 0; })) {
+      return std::nullopt;
+    }
+    if (accepting(state)) allow_eos(row);
+  }
   if (removed) return true;
   std::vector<ExprId> successors;
   for (const auto& [next, verdict] : verdicts) successors.push_back(ExprId{next});
@@ -311,15 +322,12 @@ void LanguageMachine::search_open(std::unordered_map<std::uint32_t, std::optiona
   }
 }
 
-// Allows the first token of a known completion. remove_beyond() decides with states that lack the text of the item
-// being read, and may not find that completion. So a text that fits its budget always has an allowed token.
+// Allows the first token of a known completion. remove_beyond() may not find that completion: it decides with states
+// that lack the text of the item being read, or ends early. So a text that fits its budget always has an allowed token.
 void LanguageMachine::allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row) {
-  if (accepting(state) || !budget_.has_known_completion(state)) return;
-  if (const std::optional<std::uint32_t> noted = budget_.noted_token(state, tokens)) {
-    row[*noted >> 5] |= 1u << (*noted & 31);
-  }
-  const std::vector<std::uint32_t> known = budget_.known_completion(state);
-  if (!known.empty() && known.size() <= tokens) row[known[0] >> 5] |= 1u << (known[0] & 31);
+  if (accepting(state)) return;
+  const std::optional<std::uint32_t> token = budget_.known_token(state, tokens);
+  if (token) row[*token >> 5] |= 1u << (*token & 31);
 }
 
 std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state, std::uint32_t tokens) {

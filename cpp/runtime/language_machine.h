@@ -89,7 +89,8 @@ class LanguageMachine final : public TokenMachine {
   // Throws TooMuchWork when a walk exceeds its work limit.
   class WorkLimit;
   struct TooMuchWork {};
-  bool remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work);
+  std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
+                                    std::int64_t max_work);
   void search_open(std::unordered_map<std::uint32_t, std::optional<bool>>& verdicts, std::uint32_t tokens,
                    Budget::Allowance& allowance);
   void allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row);

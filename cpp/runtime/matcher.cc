@@ -60,6 +60,7 @@ Matcher::Matcher(const Matcher& other) {
   budget_bound_at_ = other.budget_bound_at_;
   followed_ = other.followed_;
   given_ = other.given_;
+  decision_ = other.decision_;
 }
 
 bool Matcher::is_out_of_room(const Error& error) const {
@@ -117,26 +118,39 @@ Matcher::Outcome Matcher::try_step(std::uint32_t token) const {
   Outcome outcome{machine_->step(state(), token), std::nullopt};
   TokenStep& step = outcome.step;
   if (step.refusal != Refusal::none || step.state.is_finished() || !holds_budget(step.state)) return outcome;
-  const std::uint32_t left = tokens_left();
-  if (left > 0 && machine_->completes_within(step.state, tokens_after())) return outcome;
-  outcome.followed = left > 0 ? followed_completion() : std::nullopt;
+  if (tokens_left() == 0) {
+    step.refusal = Refusal::budget;
+    return outcome;
+  }
+  if (!decision_.row) {
+    if (fits(token, outcome)) {
+      decision_.accepted.push_back(token);
+      return outcome;
+    }
+    std::vector<std::uint32_t> row(machine_->vocabulary().word_count());
+    if (!decide(row.data())) return outcome;
+  }
+  const bool is_allowed = ((*decision_.row)[token >> 5] >> (token & 31)) & 1;
+  if (!is_allowed || !fits(token, outcome)) step.refusal = Refusal::budget;
+  return outcome;
+}
+
+bool Matcher::fits(std::uint32_t token, Outcome& outcome) const {
+  if (machine_->completes_within(outcome.step.state, tokens_after())) return true;
+  outcome.followed = followed_completion();
   if (outcome.followed) {
     FollowedCompletion& followed = *outcome.followed;
     const std::size_t done = followed.last - followed.first;
     if (done < followed.tokens->size() && (*followed.tokens)[done] == token) {
       ++followed.last;
-      return outcome;
+      return true;
     }
+    outcome.followed.reset();
   }
-  if (left > 0) {
-    std::vector<std::uint32_t> tokens = machine_->completion_after(state(), token, step.state, tokens_after());
-    if (!tokens.empty()) {
-      outcome.followed = following(steps_taken() + 1, std::move(tokens));
-      return outcome;
-    }
-  }
-  step.refusal = Refusal::budget;
-  return outcome;
+  std::vector<std::uint32_t> tokens = machine_->completion_after(state(), token, outcome.step.state, tokens_after());
+  if (tokens.empty()) return false;
+  outcome.followed = following(steps_taken() + 1, std::move(tokens));
+  return true;
 }
 
 void Matcher::advance(std::int64_t token_id) {
@@ -162,6 +176,7 @@ Refusal Matcher::try_advance(std::int64_t token_id) {
 }
 
 void Matcher::take(std::int64_t token_id, Outcome outcome) {
+  forget_decision();
   history_.push({outcome.step.state, static_cast<std::int32_t>(token_id), history_.back().token_count + 1});
   if (given_) {
     const std::size_t done = given_->last - given_->first;
@@ -197,6 +212,7 @@ void Matcher::advance_bytes(std::string_view text) {
     throw Error(ErrorKind::state, "budget_bytes", static_cast<std::int64_t>(text.size()), tokens_left());
   }
   history_.push({*next, History::kNoToken, history_.back().token_count});
+  forget_decision();
   given_.reset();
 }
 
@@ -206,6 +222,7 @@ void Matcher::rollback(std::int64_t steps) {
   if (steps < 0 || steps > count) throw Error(ErrorKind::state, "rollback", steps, count);
   const auto left = static_cast<std::size_t>(count - steps);
   history_.truncate(left + 1);
+  if (steps > 0) forget_decision();
   while (!followed_.empty() && followed_.back().first > left) followed_.pop_back();
   if (!followed_.empty()) followed_.back().last = std::min(followed_.back().last, left);
   if (given_ && given_->first > left) given_.reset();
@@ -227,17 +244,27 @@ void Matcher::fill(std::uint32_t* row) {
 }
 
 void Matcher::fill_within_budget(std::uint32_t* row) {
-  const std::uint32_t left = tokens_left();
-  if (left == 0) {  // the text is complete: the budget has refused each last token that does not complete it
+  if (tokens_left() == 0) {  // the text is complete: the budget has refused each last token that does not complete it
     machine_->fill_eos(row);
-  } else {
-    if (!machine_->fill_within(state(), tokens_after(), row)) return;
-    if (const auto followed = followed_completion()) {
-      const std::size_t done = followed->last - followed->first;
-      if (done < followed->tokens->size()) allow(row, (*followed->tokens)[done]);
-    }
+  } else if (!decide(row)) {
+    return;
   }
   if (max_tokens_ != kNoBudget && budget_bound_at_ == kNever && !is_full_mask(row)) budget_bound_at_ = steps_taken();
+}
+
+bool Matcher::decide(std::uint32_t* row) const {
+  if (decision_.row) {
+    std::ranges::copy(*decision_.row, row);
+    return true;
+  }
+  if (!machine_->fill_within(state(), tokens_after(), row)) return false;
+  if (const auto followed = followed_completion()) {
+    const std::size_t done = followed->last - followed->first;
+    if (done < followed->tokens->size()) allow(row, (*followed->tokens)[done]);
+  }
+  for (std::uint32_t token : decision_.accepted) allow(row, token);
+  decision_.row = std::make_shared<const std::vector<std::uint32_t>>(row, row + machine_->vocabulary().word_count());
+  return true;
 }
 
 bool Matcher::is_full_mask(const std::uint32_t* row) const {

@@ -100,6 +100,12 @@ class Matcher {
   static FollowedCompletion following(std::size_t step, std::vector<std::uint32_t> tokens) {
     return {step, step, std::make_shared<const std::vector<std::uint32_t>>(std::move(tokens))};
   }
+  // What was decided about the tokens that fit the budget, after the steps taken. Masks and steps keep to it, though a
+  // later search may find more.
+  struct Decision {
+    std::shared_ptr<const std::vector<std::uint32_t>> row;  // the mask, once it was computed
+    std::vector<std::uint32_t> accepted;                    // tokens that were found to fit before
+  };
   struct Outcome {
     TokenStep step;
     std::optional<FollowedCompletion> followed;  // set if the step is allowed only as a part of it
@@ -114,7 +120,7 @@ class Matcher {
   // moves to a new machine without the states that decoding has added, and runs the call again.
   template <class Call>
   auto with_room(Call call) const {
-    keep_up();
+    if (!decision_.row) keep_up();  // the machine that has decided knows the completions of the tokens it allows
     try {
       return call();
     } catch (const Error& error) {
@@ -138,6 +144,11 @@ class Matcher {
   // A completion within the budget that fill_within() and completes_within() might not find; nothing if there is none.
   std::optional<FollowedCompletion> followed_completion() const;
   void fill_within_budget(std::uint32_t* row);
+  // Whether the machine knows a completion after a token that fits the budget; writes the one to follow, if any.
+  bool fits(std::uint32_t token, Outcome& outcome) const;
+  // Writes the mask; returns whether some token may be missing.
+  bool decide(std::uint32_t* row) const;
+  void forget_decision() { decision_ = {}; }
   bool is_full_mask(const std::uint32_t* row) const;
 
   std::shared_ptr<MachineSlot> slot_;
@@ -147,6 +158,7 @@ class Matcher {
   std::size_t budget_bound_at_ = kNever;
   mutable std::vector<FollowedCompletion> followed_;  // by step, ascending
   mutable std::optional<FollowedCompletion> given_;   // the last answer of completion(), while the sequence follows it
+  mutable Decision decision_;
   mutable std::atomic<bool> busy_{false};
 };
 

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kMaxMissing = 3;  // bytes of a character after its lead byte; no loop has escapes
 // Once a walk has used this much work, it follows sets of alternatives. The limit for grammars is higher: unless a
 // grammar is ambiguous, it has few unions of stacks, whose rows cost less than a set of stacks at each node. A mask of
 // C with a contextual lexer makes 346 states with 500,000 units of work; it has more than 70,000 stacks.
@@ -222,7 +222,7 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
   if (from != noted_) {  // a token may end inside a character
-    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxMissing));
+    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxContinuationBytes));
   }
   return true;
 }
@@ -266,7 +266,7 @@ bool ReferenceWalk::take_loop(ExprId from, std::size_t i) {
   }
   allow_nodes(done, node.next);
   // A token may end inside a character.
-  builder_.note_length(saturating_add(automaton_.completion_bound(next), kMaxMissing));
+  builder_.note_length(saturating_add(automaton_.completion_bound(next), kMaxContinuationBytes));
   return true;
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr unsigned kDeepest = 200;
 constexpr std::size_t kFirstNames = 4;
+constexpr std::size_t kLongestClosed = 4000;  // bytes with white space; `emit/closed.py` counts without
 
 using enum MemberRole;
 constexpr Roles kTyped = kAnnotated | Roles::of(type);
@@ -19,22 +20,29 @@ constexpr Roles kPlain = kTyped | kOfObjects | kOfArrays;
 
 }  // namespace
 
-std::optional<PlainDocument> PlainReader::read(PlainSchemas& schemas, const JsonText& text, std::size_t max_schemas) {
-  const Index named = text.member(0, "$schema");
-  if (named != kNone && (text[named].kind != JsonKind::string || text[named].text.empty())) return std::nullopt;
-  const auto dialect = schemas.dialects_.find(named == kNone ? std::string() : std::string(text[named].text));
-  if (dialect == schemas.dialects_.end() || !SchemaReferences::has_one_base(text)) return std::nullopt;
-  return PlainReader(schemas, text, dialect->second, max_schemas).document();
+std::unique_ptr<PlainReader> PlainReader::open(PlainSchemas& schemas, std::string text, std::size_t max_schemas) {
+  auto owned = std::make_unique<const std::string>(std::move(text));
+  std::optional<JsonText> values = JsonText::read(*owned);
+  if (!values || !values->is_object(0)) return nullptr;
+  const Index named = values->member(0, "$schema");
+  if (named != kNone && ((*values)[named].kind != JsonKind::string || (*values)[named].text.empty())) return nullptr;
+  const auto dialect = schemas.dialects_.find(named == kNone ? std::string() : std::string((*values)[named].text));
+  if (dialect == schemas.dialects_.end() || !SchemaReferences::has_one_base(*values)) return nullptr;
+  return std::unique_ptr<PlainReader>(
+      new PlainReader(schemas, std::move(owned), std::move(*values), dialect->second, max_schemas));
 }
 
-PlainReader::PlainReader(PlainSchemas& schemas, const JsonText& text, const SchemaDialect& dialect,
-                         std::size_t max_schemas)
+PlainReader::PlainReader(PlainSchemas& schemas, std::unique_ptr<const std::string> text, JsonText values,
+                         const SchemaDialect& dialect, std::size_t max_schemas)
     : schemas_(schemas),
-      text_(text),
+      owned_(std::move(text)),
+      text_(std::move(values)),
       dialect_(dialect),
       max_schemas_(max_schemas),
-      references_(text, schemas.roles_, dialect.year),
-      known_(text.size()) {}
+      references_(text_, schemas.roles_, dialect.year),
+      known_(text_.size()),
+      is_refused_(text_.size()),
+      has_advice_inside_(text_.size()) {}
 
 std::optional<PlainDocument> PlainReader::document() {
   std::optional<NodeRef> node = node_of(references_.follow(0), 0);
@@ -51,15 +59,21 @@ std::optional<PlainDocument> PlainReader::document() {
   return found;
 }
 
+std::optional<NodeRef> PlainReader::schema_at(std::string_view pointer) {
+  const Index found = references_.at(pointer);
+  if (found == kNone || !text_.is_object(found)) return std::nullopt;
+  const Index schema = references_.follow(found);
+  std::optional<NodeRef> node = node_of(schema, 0);
+  return needs_warning(schema) ? std::nullopt : node;
+}
+
 std::optional<NodeRef> PlainReader::node_of(Index schema, unsigned depth) {
   if (known_[schema]) return known_[schema];
-  if (depth > kDeepest || plain_.contains(schema)) return std::nullopt;  // a schema inside itself
+  if (depth > kDeepest || is_refused_[schema]) return std::nullopt;  // refused: also a schema inside itself
+  is_refused_[schema] = true;
   std::optional<PlainSchema> found = read_plain(schema);
   if (plain_count_ >= max_schemas_) return std::nullopt;
-  if (!found) {
-    if (schema == 0 || !text_.is_object(schema)) return std::nullopt;
-    return known_[schema] = schemas_.closed_.node(text_.written(schema), dialect_.uri);
-  }
+  if (!found) return known_[schema] = closed(schema);
   ++plain_count_;
   PlainSchema& plain = plain_[schema] = std::move(*found);
   std::vector<Index> open;
@@ -72,10 +86,20 @@ std::optional<NodeRef> PlainReader::node_of(Index schema, unsigned depth) {
   for (std::size_t i = open.size(); i-- > 0;) {
     if (!node_of(open[i], depth + 1)) return std::nullopt;
   }
+  has_advice_inside_[schema] = std::ranges::any_of(
+      plain_.at(schema).targets, [this](Index target) { return target != kNone && needs_warning(target); });
   return known_[schema] = schemas_.nodes_.whole(text_, plain_.at(schema), [this](Index inner) {
     if (inner == kNone || text_.is_true(inner)) return std::optional(schemas_.nodes_.anything());
     return text_.is_false(inner) ? std::nullopt : known_[inner];
   });
+}
+
+// The node of a small schema that refers to nothing.
+std::optional<NodeRef> PlainReader::closed(Index schema) {
+  if (schema == 0 || !text_.is_object(schema)) return std::nullopt;
+  const std::string_view written = text_.written(schema);
+  if (written.size() > kLongestClosed || written.find("\"$") != written.npos) return std::nullopt;
+  return schemas_.closed_.node(written, dialect_.uri);
 }
 
 std::optional<PlainSchema> PlainReader::read_plain(Index schema) {

@@ -32,10 +32,8 @@ PlainSchemas::PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vecto
       closed_(std::move(closed)),
       make_intended_(std::move(intended)) {}
 
-std::optional<PlainDocument> PlainSchemas::read(std::string_view text, std::size_t max_schemas) {
-  const std::optional<JsonText> values = JsonText::read(text);
-  if (!values || !values->is_object(0)) return std::nullopt;
-  return PlainReader::read(*this, *values, max_schemas);
+std::unique_ptr<PlainReader> PlainSchemas::open(std::string text, std::size_t max_schemas) {
+  return PlainReader::open(*this, std::move(text), max_schemas);
 }
 
 std::string PlainSchemas::intended(std::string_view name) {

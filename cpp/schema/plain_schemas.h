@@ -1,13 +1,15 @@
-// PlainSchemas: builds the node of a document of plain JSON Schemas from its text, without Python objects.
+// PlainSchemas: builds the nodes of plain JSON Schemas from the text of their document, without Python objects.
 //
 // A schema is plain if each keyword restricts a separate part of the value: types, named members, items, the number of
 // items. Then no formula has to be solved. Most documents have only such schemas. The oracle is `emit/plain.py`, which
 // gives the same nodes and reads more documents. For scalars with constraints, and for small schemas that are not
-// plain, a callback into Python makes the node; a cache keeps it.
+// plain, a callback into Python makes the node; a cache keeps it. In a document that is not plain as a whole, Python
+// reads what is not plain, and takes the plain schemas inside from here.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +46,8 @@ struct PlainDocument {
   std::size_t names;                     // of the root
 };
 
+class PlainReader;
+
 class PlainSchemas {
  public:
   using Dialects = std::unordered_map<std::string, SchemaDialect>;
@@ -55,9 +59,9 @@ class PlainSchemas {
   PlainSchemas(PlainNodes nodes, MemberRoles roles, const std::vector<std::string>& formats, Dialects dialects,
                NodeCache constrained, NodeCache closed, Intended intended);
 
-  // Reads a document; nothing if it is not plain, or has more than `max_schemas` plain schemas. `text` is UTF-8. Only
-  // one thread at a time may call it.
-  std::optional<PlainDocument> read(std::string_view text, std::size_t max_schemas);
+  // Parses a document, for at most `max_schemas` plain schemas. Null if its text is unusual (json_text.h), if it is no
+  // object, or if its references are more than JSON pointers. `text` is UTF-8. The reader must not outlive this object.
+  std::unique_ptr<PlainReader> open(std::string text, std::size_t max_schemas);
 
  private:
   friend class PlainReader;

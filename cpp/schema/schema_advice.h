@@ -23,6 +23,7 @@ class DocumentAdvice {
 
   void note(Index schema, std::vector<SchemaAdvice> advice);
   void note_format(Index schema, std::string_view name);
+  bool has(Index schema) const { return !advice_.empty() && advice_.contains(schema); }
   // The warnings in the order of the document, once for each schema, with its pointer. Nothing if the solver might not
   // read all of these schemas: then it must issue the warnings.
   std::optional<std::vector<SchemaAdvice>> sorted(const JsonText& text, const SchemaReferences& references,

@@ -1,6 +1,7 @@
 #include "schema/schema_references.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace detent {
 namespace {
@@ -32,6 +33,17 @@ std::size_t count_identifiers(std::string_view text) {
     found += value != text.npos && text[value] == '"';
   }
   return found;
+}
+
+// A token of a JSON pointer without its escapes, ~0 and ~1.
+std::string unescaped(std::string_view token) {
+  std::string name;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const bool is_escape = token[i] == '~' && i + 1 < token.size();
+    if (is_escape) ++i;
+    name += !is_escape ? token[i] : token[i] == '1' ? '/' : '~';
+  }
+  return name;
 }
 
 }  // namespace
@@ -88,6 +100,35 @@ SchemaReferences::Index SchemaReferences::resolve(std::string_view reference) co
     }
   }
   resolved_.emplace(reference, found);
+  return found;
+}
+
+SchemaReferences::Index SchemaReferences::at(std::string_view pointer) const {
+  if (pointer.find('%') != pointer.npos) return JsonText::kNone;
+  Index found = 0;
+  while (found != JsonText::kNone && !pointer.empty()) {
+    const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+    const std::string_view token = pointer.substr(1, end - 1);
+    if (text_[found].kind == JsonKind::array) {
+      found = item(found, token);
+    } else if (!text_.is_object(found)) {
+      found = JsonText::kNone;
+    } else {
+      found = token.find('~') == token.npos ? member(found, token) : member(found, unescaped(token));
+    }
+    pointer = pointer.substr(end);
+  }
+  return found;
+}
+
+SchemaReferences::Index SchemaReferences::item(Index array, std::string_view number) const {
+  std::uint32_t left = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), left);
+  if (error != std::errc() || end != number.data() + number.size() || left >= text_[array].count) {
+    return JsonText::kNone;
+  }
+  Index found = text_.first(array);
+  for (; left > 0; --left) found = text_.after(found);
   return found;
 }
 

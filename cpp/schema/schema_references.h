@@ -39,10 +39,13 @@ class SchemaReferences {
   std::optional<Target> target(Index schema) const;
   // The schema at the end of the chain of targets; `schema` itself if it has no target.
   Index follow(Index schema) const;
+  // The value at a JSON pointer; kNone if there is none, or if the pointer has a "%".
+  Index at(std::string_view pointer) const;
 
  private:
   Index resolve(std::string_view reference) const;
   Index member(Index object, std::string_view name) const;
+  Index item(Index array, std::string_view number) const;
 
   const JsonText& text_;
   const MemberRoles& roles_;

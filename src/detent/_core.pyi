@@ -113,9 +113,20 @@ class PlainSchemas:
         `names` are those of annotations, identifiers, constraints of scalars, and all keywords.
         """
 
-    def read(self, text: str, max_schemas: int) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
+    def open(self, text: str, max_schemas: int) -> PlainReader:
+        """The reader of a document; None if the text is unusual."""
+
+class PlainReader:
+    """One document of `PlainSchemas`."""
+
+    def document(self) -> tuple[Node, list[tuple[str, str, str]], str | None, list[str], int] | None:
         """
-        The expression of a document, its advice, the root's title, first names and number of names; or None.
+        The expression of the whole document, its advice, the root's title, first names and number of names; None if it is not plain.
+        """
+
+    def schema_at(self, pointer: str) -> Node | None:
+        """
+        The expression of the schema at a JSON pointer; None if it is not plain or needs a warning.
         """
 
 def checksum(data: object) -> bytes:
@@ -230,6 +241,21 @@ class Automaton:
 
     def row(self, state: int) -> list[int]: ...
 
+    def reachable(self, origins: Sequence[int], most: int) -> list[int] | None:
+        """
+        The live states that texts lead to from some states, these included; None where they are more than `most`.
+        """
+
+    def bytes_after(self, origins: Sequence[int]) -> tuple[bytes, bytes]:
+        """
+        The bytes that lead from each of the states to acceptance, and the others that some of them goes on with.
+        """
+
+    def hash(self, state: int) -> tuple[int, int]:
+        """
+        A hash of the expression of a state: where it is the same, the language is.
+        """
+
     def advance(self, state: int, text: bytes) -> int:
         """The state after a text; 0 if no text of the language continues it."""
 
@@ -250,6 +276,19 @@ class Automaton:
 
     def state_text(self, state: int, max_bytes: int = 200) -> str:
         """The expression of a state, in the textual form of cpp/expr/print.h."""
+
+class LanguageSet:
+    """The automata of many languages, which compile what they share once."""
+
+    def __init__(self, nodes: Sequence[Node], states: int, memory_bytes: int, steps: int) -> None: ...
+
+    @property
+    def state_count(self) -> int: ...
+
+    def automaton(self, language: Node) -> Automaton | None:
+        """
+        The automaton of a language; None where its bytes divide a byte class of the set's nodes.
+        """
 
 class TokenDfa:
     """The arrays of a token DFA, checked; they must not be written to."""

@@ -16,7 +16,7 @@ from detent.errors import LimitError
 from detent.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from random import Random
 
 __all__ = ["ByteDfa"]
@@ -43,12 +43,15 @@ _MAX_COUNTS = 150_000
 
 
 class ByteDfa:
-    """The deterministic automaton of one node, built as far as a question visits it."""
+    """The deterministic automaton of one node, built as far as a question visits it.
 
-    def __init__(self, node: _core.Node, limits: Limits | None = None) -> None:
+    `core` is the automaton, if there is one already.
+    """
+
+    def __init__(self, node: _core.Node, limits: Limits | None = None, core: _core.Automaton | None = None) -> None:
         self._node = node
         self._limits = limits or Limits()
-        self._core = self._build()
+        self._core = core or self._build()
         self._first_bytes = self._core.memory_bytes
         self._of_texts = self._core
         self._rows: dict[int, list[int]] = {}
@@ -140,6 +143,18 @@ class ByteDfa:
         if row is None:
             row = self._rows[state] = self._core.row(state)
         return row
+
+    def reachable(self, states: Iterable[int], most: int) -> list[int] | None:
+        """Return the live states that some text leads to from one of `states`; None where they are more than `most`."""
+        return self._core.reachable([*states], most)
+
+    def bytes_after(self, states: Iterable[int]) -> tuple[bytes, bytes]:
+        """Return the bytes that lead from each state to acceptance, and the others that some state goes on with."""
+        return self._core.bytes_after([*states])
+
+    def has_language_of(self, state: int, other: ByteDfa) -> bool:
+        """Whether the form of a state shows that the texts from there on are the language of `other`."""
+        return self._core.hash(state) == other._core.hash(other.start)
 
     def step(self, state: int, byte: int) -> int:
         """Return the state after one more byte; 0 if no text of the language begins like that."""

@@ -36,7 +36,7 @@ ANY_BYTES: _core.Node = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
 
 def concat(*parts: _core.Node | str) -> _core.Node:
     """Concatenate the parts; a string is a literal."""
-    return _core.concat([_node(part) for part in parts])
+    return _core.concat([_core.literal(part.encode()) if isinstance(part, str) else part for part in parts])
 
 
 def union(*parts: _core.Node | str) -> _core.Node:

@@ -11,10 +11,11 @@ import detent
 from detent import grammar
 from detent.limits import Limits
 from detent.sources.diagnostics import GrammarText
-from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
+from detent.sources.grammar.guards import Guard, Guards
 from detent.sources.grammar.lark_bnf import expand_ebnf
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules
+from detent.sources.grammar.terminals import Path, Terminals
 from tests.support import lark_grammars as grammars
 from tests.support.derivation import strings
 from tests.support.lark_grammars import random_grammar
@@ -207,9 +208,9 @@ def test_no_guard_where_only_the_first_byte_of_characters_is_shared():
     rules = LarkRules(Definitions(source, Limits()), source, Limits())
     rules.start("start")
     assert expand_ebnf(rules, 1_000) is not None  # which finds the terminals
-    terminals = Terminals(rules, Limits())
+    terminals = Terminals(rules)
     (space,) = rules.ignored
     following = frozenset(range(len(rules.terminals))) - {space}
     path = Path(space, frozenset(), frozenset())
     assert set(terminals.first_bytes(space)) & set(terminals.first_bytes_of(following))
-    assert terminals.narrowed(space, path, following) == (path, Guard.NONE)
+    assert Guards(terminals).narrowed(space, path, following) == (path, Guard.NONE)

@@ -8,7 +8,7 @@ import pytest
 
 import detent
 from detent.queries import ByteDfa
-from detent.sources.grammar.contextual_lexer import Guard, Terminals
+from detent.sources.grammar.guards import Guard, Guards
 from tests.support.lark_grammars import random_grammar
 
 # What a terminal of Lark leaves open: comments that another may continue, signs before numbers, backtracking.
@@ -40,7 +40,7 @@ def check(text, lexer, monkeypatch):
     try:
         with_escapes = live_bytes(text, lexer)
         with monkeypatch.context() as patch:
-            patch.setattr(Terminals, "blanks", property(lambda self: {}))
+            patch.setattr(Guards, "blanks", property(lambda self: {}))
             without = live_bytes(text, lexer)
     except (detent.UnsupportedError, detent.PatternSyntaxError, detent.EmptyLanguageError, detent.LimitError):
         return False
@@ -75,7 +75,7 @@ def spaced_grammar(rng):
 
 
 def test_guards_rest_on_blanks_that_every_terminal_has(monkeypatch):
-    check_blanks = Terminals.check_blanks
+    check_blanks = Guards.check_blanks
     owner, allowed, restarts = [], [], []
 
     def note(self, before):
@@ -89,7 +89,7 @@ def test_guards_rest_on_blanks_that_every_terminal_has(monkeypatch):
             allowed.clear()
             raise
 
-    monkeypatch.setattr(Terminals, "check_blanks", note)
+    monkeypatch.setattr(Guards, "check_blanks", note)
     judged = 0
     for seed in range(200):
         rng = Random(seed)

@@ -13,8 +13,9 @@ from detent import _core
 from detent.language import Language
 from detent.limits import Limits
 from detent.queries import ByteDfa
+from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.grammar.leftmost_first import leftmost_first
-from detent.sources.grammar.leftmost_match import _literals, leftmost_match
+from detent.sources.grammar.leftmost_match import LeftmostMatch, _literals, leftmost_match
 from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
 
@@ -55,9 +56,14 @@ PATTERNS = [
 ]
 
 
+def match_of(pattern: str) -> LeftmostMatch:
+    """Return the match of a pattern, by questions to a new set."""
+    return leftmost_match(parse_with_widths(pattern, Limits()), LanguageSet())
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_longest_tentative_beginning_is_what_re_takes(pattern):
-    match = leftmost_match(parse_with_widths(pattern, Limits()))
+    match = match_of(pattern)
     assert match.after is None
     tentative, full = Language(match.tentative, ""), Language(match.full, "")
     for text in strings("abc", 5):
@@ -68,17 +74,17 @@ def test_the_longest_tentative_beginning_is_what_re_takes(pattern):
 
 
 def test_the_usual_terminals():
-    comment = Language(leftmost_match(parse_with_widths(r"/\*(?:.|\n)*?\*/", Limits())).tentative, "")
+    comment = Language(match_of(r"/\*(?:.|\n)*?\*/").tentative, "")
     assert comment.accepts("/* a */")
     assert not comment.accepts("/* a */ b */")
-    string = Language(leftmost_match(parse_with_widths(r'".*?(?<!\\)(\\\\)*?"', Limits())).tentative, "")
+    string = Language(match_of(r'".*?(?<!\\)(\\\\)*?"').tentative, "")
     assert string == detent.regex(r'"([^"\\\n]|\\[^\n])*"')
-    word = leftmost_match(parse_with_widths(r"[a-z_]\w*", Limits()))
+    word = match_of(r"[a-z_]\w*")
     assert word.tentative is word.full
 
 
 def test_a_lookahead_at_the_end():
-    match = leftmost_match(parse_with_widths("ab*(?!c)", Limits()))
+    match = match_of("ab*(?!c)")
     assert match.after is not None
     assert Language(match.after, "").accepts("c")
 
@@ -99,12 +105,12 @@ def test_a_lookahead_at_the_end():
 )
 def test_what_cannot_be_held(pattern):
     with pytest.raises(detent.UnsupportedError):
-        leftmost_match(parse_with_widths(pattern, Limits()))
+        match_of(pattern)
 
 
 def test_nesting():
     deep = "(" * 200 + "a" + ")" * 200 + "*"
-    assert Language(leftmost_match(parse_with_widths(deep, Limits())).tentative, "").accepts("aaa")
+    assert Language(match_of(deep).tentative, "").accepts("aaa")
 
 
 def tentative_texts(pattern, letters, length):
@@ -159,7 +165,7 @@ def states_of(node):
     "pattern", [r"/\*(?:.|\r|\n)*?\*/", r"/(?!/)(\\/|\\\\|[^/])*?/[imslux]*", r'""".*?(?<!\\)(\\\\)*?"""']
 )
 def test_ambiguous_loops_have_few_states(pattern):
-    assert states_of(leftmost_match(parse_with_widths(pattern, Limits())).tentative) <= 20
+    assert states_of(match_of(pattern).tentative) <= 20
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -169,7 +175,7 @@ def test_unions_of_literals(seed):
     pattern = "|".join(words)
     if rng.random() < 0.5:
         pattern = f"a(?:{pattern})b?c" if rng.random() < 0.3 else f"b({pattern})(a|ab)"
-    match = leftmost_match(parse_with_widths(pattern, Limits()))
+    match = match_of(pattern)
     full, tentative = ByteDfa(match.full), ByteDfa(match.tentative)
     for length in range(8):
         for letters in product("ab", repeat=length):

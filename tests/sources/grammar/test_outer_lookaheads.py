@@ -11,7 +11,8 @@ import detent
 from detent import grammar
 from detent.language import Language
 from detent.limits import Limits
-from detent.sources.grammar.leftmost_match import leftmost_match
+from detent.sources.grammar.language_set import LanguageSet
+from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
 from detent.sources.grammar.outer_lookaheads import Case
 from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
@@ -47,6 +48,11 @@ PATTERNS = [
 ]
 
 
+def match_of(pattern: str) -> LeftmostMatch:
+    """Return the match of a pattern, by questions to a new set."""
+    return leftmost_match(parse_with_widths(pattern, Limits()), LanguageSet())
+
+
 def without_assumed(match, text):
     """Whether a text has none of the characters that the match assumes not to follow it."""
     if match.assumed is None:
@@ -58,7 +64,7 @@ def without_assumed(match, text):
 
 
 def check_against_re(pattern, letters=LETTERS, length=4):
-    match = leftmost_match(parse_with_widths(pattern, Limits()))
+    match = match_of(pattern)
     tentative = Language(match.tentative, "")
     cases = [
         (Language(case.texts, ""), None if case.after is None else Language(case.after, "") + detent.regex("(?s:.*)"))
@@ -122,7 +128,7 @@ def test_random_patterns():
 )
 def test_what_cannot_be_held(pattern, what):
     with pytest.raises(detent.UnsupportedError, match=what):
-        leftmost_match(parse_with_widths(pattern, Limits()))
+        match_of(pattern)
 
 
 GRAMMARS = [

@@ -21,7 +21,7 @@ from detent.sources import json_schema
 from detent.sources.json_schema.description import describe
 from detent.sources.json_schema.emit import plain_text
 from detent.sources.json_schema.emit.json_spelling import json_spelling
-from detent.sources.json_schema.emit.plain_text import read_plain_text
+from detent.sources.json_schema.emit.plain_text import PlainText, open_text, read_plain_text
 from detent.sources.json_schema.parse.dialect import DEFAULT, find_dialect
 from detent.sources.json_schema.parse.schema_text import has_one_base, parse, read_text
 from tests.sources.json_schema.test_plain import (
@@ -54,10 +54,15 @@ def outcome_of_python(text: str, spelling: Any, is_ordered: bool) -> tuple[Any, 
     return None if node is None else (node.to_bytes(), messages(seen), describe(schema))
 
 
+def read(text: str, spelling: Any, is_ordered: bool) -> PlainText | None:
+    reader = open_text(text, spelling, is_ordered=is_ordered)
+    return None if reader is None else read_plain_text(reader)
+
+
 def outcome_of_core(text: str, spelling: Any, is_ordered: bool) -> tuple[Any, ...] | None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        found = read_plain_text(text, spelling, is_ordered=is_ordered)
+        found = read(text, spelling, is_ordered)
     if found is None:
         assert not seen
         return None
@@ -169,7 +174,7 @@ def test_names_and_listed_strings(name: str, listed: str, ascii_only: bool) -> N
     ],
 )  # fmt: skip
 def test_texts_that_are_left_to_python(text: str) -> None:
-    assert read_plain_text(text, SPELLINGS[0], is_ordered=True) is None
+    assert read(text, SPELLINGS[0], True) is None
 
 
 @pytest.mark.parametrize("name", ["$id", "id"])
@@ -201,9 +206,66 @@ def test_large_schemas_and_expressions_are_not_kept() -> None:
     for inner in ('"maxLength": 9', '"maxLength": 99', f'"pattern": "{"a" * 1001}"'):
         text = f'{{"type": "object", "properties": {{"a": {{"type": "string", {inner}}}}}}}'
         calls.clear()
-        assert made.read(text, 100) and made.read(text, 100)
+        assert document_of(made, text, 100) and document_of(made, text, 100)
         assert len(calls) == (1 if inner.endswith(" 9") else 2)
-    assert reader.read(text, 0) is None  # more schemas than allowed
+    assert document_of(reader, text, 0) is None  # more schemas than allowed
+
+
+def document_of(schemas: _core.PlainSchemas, text: str, max_schemas: int) -> Any:
+    reader = schemas.open(text, max_schemas)
+    assert reader is not None
+    return reader.document()
+
+
+NAMES = ["a", "a/b", "a~b", "~1", "~0", "", "é", "%41", "0", "many"]
+
+
+def test_plain_schemas_of_documents_that_are_not_plain() -> None:
+    """The core makes the expressions of the plain schemas, at each pointer; the general way reads the others."""
+    point = {"type": "object", "properties": {"x": {"type": "number"}, "l": {"$ref": "#/$defs/~01"}}, "required": ["x"]}
+    advised = {"type": "object", "properties": {"x": {"type": "string", "_format": "x"}}}
+    loop = {"type": "array", "items": {"$ref": "#/$defs/a"}}
+    many = {"type": "object", "properties": {str(number): point for number in range(20)}}
+    for inner in (point, advised, {"type": "array", "items": advised}, loop, {"type": "array", "items": loop}):
+        members = {name: {**inner, "title": name} for name in NAMES}
+        definitions = {"~1": {"type": "array", "items": {"type": "null"}}, "a": inner, "many": many}
+        text = {"$defs": definitions, "type": "object", "properties": members, "minProperties": 1}
+        assert_as_general(json.dumps(text), has_one_fault=False)
+        for combination in (
+            {"not": {"required": ["a"]}, "properties": members},
+            {"anyOf": [{"required": ["a"]}, {**inner, "properties": members}], "properties": {"a/b": many}},
+            {"oneOf": [{"const": {"type": "object", "properties": {}}}, {"type": "object", "properties": members}]},
+            {"allOf": [{"properties": members}, {"properties": {"a": many, "%41": inner}}]},
+            {"patternProperties": {name + "$": inner for name in NAMES}, "additionalProperties": many},
+            {"prefixItems": [inner, many], "items": inner, "uniqueItems": True},
+        ):
+            for order in ("schema", "any"):
+                assert_as_general(json.dumps({"$defs": definitions, **combination}), has_one_fault=False, order=order)
+
+
+def test_the_core_reads_what_is_plain() -> None:
+    text = json.dumps(
+        {
+            "minProperties": 1,
+            "properties": {"a/b": {"oneOf": [{"type": "array"}, {"type": "null"}]}, "%": {"type": "object"}},
+            "$defs": {
+                "plain": {"type": "object", "properties": {"a": {"$ref": "#/$defs/list"}}},
+                "list": {"type": "array", "items": {"type": "null"}},
+                "advised": {"type": "array", "items": {"type": "string", "_format": "x"}},
+                "around": {"type": "array", "items": {"$ref": "#/$defs/advised"}},
+                "loop": {"type": "array", "items": {"$ref": "#/$defs/loop"}},
+                "sized": {"type": "array", "items": {"minProperties": 1, "items": {"$ref": "#"}}},
+            },
+        }
+    )
+    reader = open_text(text, SPELLINGS[0], is_ordered=True)
+    assert reader is not None and reader.document() is None
+    plain = ["/$defs/plain", "/$defs/list", "/properties/a~1b", "/properties/a~1b/oneOf/0"]
+    others = ["/$defs/advised", "/$defs/around", "/$defs/loop", "/$defs/sized", "", "/properties", "/properties/%"]
+    others += ["/$defs", "/$defs/none", "/properties/a~1b/oneOf/2", "/properties/a~1b/oneOf/x", "/minProperties/0"]
+    for _ in range(2):
+        assert [pointer for pointer in plain + others if reader.schema_at(pointer) is not None] == plain
+    assert reader.schema_at("/$defs/list") == detent.json_schema('{"type": "array", "items": {"type": "null"}}')._node
 
 
 def test_the_source_of_a_language_is_parsed_when_it_is_asked_for() -> None:

@@ -17,14 +17,14 @@ from collections.abc import Callable
 
 from detent import _core
 from detent.limits import Limits
-from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
+from detent.sources.grammar.guards import Guard, Guards
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lark_rules import LarkRules, Scope
 from detent.sources.grammar.lark_syntax import Nested
 from detent.sources.grammar.lower import Lowering
-from detent.sources.grammar.outer_lookaheads import is_empty
 from detent.sources.grammar.productions import Grammar, Symbol, Terminal
 from detent.sources.grammar.substrings import substrings
+from detent.sources.grammar.terminals import Path, Terminals
 from detent.sources.grammar.tree import Repeat, RuleName, Sequence, TerminalNode, Union
 
 __all__ = ["DynamicLexer", "dynamic_productions"]
@@ -35,21 +35,23 @@ _SOME_BYTES = _core.repeat(_core.byte_set(bytes(range(256))), 1, None)
 
 def dynamic_productions(rules: LarkRules, limits: Limits, *, complete: bool) -> Grammar:
     """Return the productions of the texts that a dynamic lexer accepts; `complete` is "dynamic_complete"."""
-    terminals = Terminals(rules, limits)
-    return terminals.with_blanks(lambda: DynamicLexer(rules, limits, terminals, complete).run())
+    guards = Guards(Terminals(rules))
+    return guards.with_blanks(lambda: DynamicLexer(rules, limits, guards, complete).run())
 
 
 class DynamicLexer:
     """The productions of one grammar, made rule by rule."""
 
-    def __init__(self, rules: LarkRules, limits: Limits, terminals: Terminals, complete: bool) -> None:
-        self.rules, self.limits, self.terminals, self.complete = rules, limits, terminals, complete
+    def __init__(self, rules: LarkRules, limits: Limits, guards: Guards, complete: bool) -> None:
+        self.rules, self.limits, self.complete = rules, limits, complete
+        self.guards, self.terminals = guards, guards.terminals
         self.grammar = Grammar(limit=limits.pattern_size)
         self.numbers: dict[int, int] = {}
         self.symbols: dict[int, Terminal] = {}
         self.scope: Scope = {}
         self.rule_name = ""
-        self.following = frozenset() if complete else self.all_terminals()
+        following = self.all_terminals()
+        self.following = frozenset() if complete else following
 
     def run(self) -> Grammar:
         """Return the productions of all rules that the start needs."""
@@ -88,14 +90,14 @@ class DynamicLexer:
         if self.following is None or self.complete:
             self.check_lookahead(number)
         if not self.complete and (
-            self.following is None or self.terminals.narrowed(number, path, self.following) != (path, Guard.NONE)
+            self.following is None or self.guards.narrowed(number, path, self.following) != (path, Guard.NONE)
         ):
             guard = Guard.MAXIMAL
         size = max(1, len(self.terminals[number].pattern.value) // 4)
         is_regular = guard == Guard.NONE and self.terminals.match(number).after is None
 
         def accept(pending: int) -> _core.Node | None:
-            return self.terminals.node(number, path, guard, pending)
+            return self.guards.node(number, path, guard, pending)
 
         return self.after_ignored(accept, [number], is_regular, size)
 
@@ -109,12 +111,12 @@ class DynamicLexer:
             alone = number if self.terminals.is_repeatable(number) else None
             following = frozenset(first) | frozenset(self.rules.ignored) - {alone}
             for path in self.terminals.ignored_paths(number, frozenset()):
-                narrowed = self.terminals.narrowed(number, path, following)
+                narrowed = self.guards.narrowed(number, path, following)
                 if narrowed is not None:
                     ignored.append((number, *narrowed))
                     is_regular = is_regular and narrowed[1] >= Guard.NONE and self.terminals.match(number).after is None
-        self.terminals.check_blanks(ignored)
-        node = solve_ignored(self.terminals, ignored, accept, Guard.NONE)
+        self.guards.check_blanks(ignored)
+        node = solve_ignored(self.guards, ignored, accept, Guard.NONE)
         assert node is not None  # noqa: S101 - no guard is pending, so the texts themselves are among the result
         return Terminal(node, not first, size, is_regular)
 
@@ -128,7 +130,7 @@ class DynamicLexer:
             problem = f"the lookahead at the start of terminal {terminal.name} looks beyond it"
             self.rules.source.unsupported(problem, terminal.offset, "take it away, or the %json or %regex")
         longer = _core.intersection([match.full, _core.concat([match.full, _SOME_BYTES])])
-        if self.complete and match.after is not None and not is_empty(longer):
+        if self.complete and match.after is not None and not self.terminals.languages.is_empty(longer):
             problem = f"the lookahead at the end of terminal {terminal.name} decides which of its prefixes count"
             remedy = "take it away, or pass lexer='contextual' or 'dynamic'"
             self.rules.source.unsupported(problem, terminal.offset, remedy)
@@ -142,10 +144,10 @@ class DynamicLexer:
             from detent.sources.json_schema import json_schema
 
             node = json_schema(nested.text, limits=self.limits)._node
-        self.terminals.check_blanks([])
+        self.guards.check_blanks([])
         # The language may be empty or recursive, so the ignored terminals use the general form of maximal munch.
         paths = [(number, Path(number, frozenset(), frozenset())) for number in self.rules.ignored]
-        ignored = union_of_some([self.terminals.node(number, path, Guard.MAXIMAL) for number, path in paths])
+        ignored = union_of_some([self.guards.node(number, path, Guard.MAXIMAL) for number, path in paths])
         if ignored is not None:
             node = _core.concat([_core.repeat(ignored, 0, None), node])
         return Terminal(node, nested.kind == "%regex", 1, False)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from detent import _core
-from detent.sources.grammar.contextual_lexer import Guard, Path, Terminals
+from detent.sources.grammar.guards import Guard, Guards
+from detent.sources.grammar.terminals import Path
 
 __all__ = ["solve_ignored", "union_of_some"]
 
@@ -21,7 +22,7 @@ _EPSILON = _core.epsilon()
 
 
 def solve_ignored(
-    terminals: Terminals,
+    tokens: Guards,
     ignored: Iterable[tuple[int, Path, int]],
     accept: Callable[[int], _core.Node | None],
     pending: int,
@@ -30,8 +31,8 @@ def solve_ignored(
 
     Parameters
     ----------
-    terminals : Terminals
-        The terminals of the grammar.
+    tokens : Guards
+        The guards of the grammar's tokens.
     ignored : iterable of (int, Path, int)
         The ignored terminals: number, path, and the guard that each leaves.
     accept : function from a guard to a node or None
@@ -47,7 +48,7 @@ def solve_ignored(
         steps[guard] = {}
         for number, path, left in edges:
             target = max(left, Guard.NONE)
-            node = union_of_some([steps[guard].get(target), terminals.node(number, path, left, guard)])
+            node = union_of_some([steps[guard].get(target), tokens.node(number, path, left, guard)])
             if node is not None:
                 steps[guard][target] = node
     for guard in reversed(guards):

@@ -17,11 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detent import _core
-from detent.sources.grammar.contextual_lexer import ContextualLexer, Guard, Path, Terminals
+from detent.sources.grammar.contextual_lexer import ContextualLexer
+from detent.sources.grammar.guards import Guard, Guards
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
 from detent.sources.grammar.lalr import END, Lalr
 from detent.sources.grammar.productions import Grammar, Production, Symbol, Terminal
 from detent.sources.grammar.strongly_connected import closed
+from detent.sources.grammar.terminals import Path
 
 __all__ = ["annotate_lexer_states"]
 
@@ -42,9 +44,9 @@ _Rule = tuple[int, int, _Lexer, _Lexer]
 _Body = list["list[_Rule | Terminal]"]
 
 
-def annotate_lexer_states(automaton: Lalr, terminals: Terminals, limit: int) -> Grammar:
+def annotate_lexer_states(automaton: Lalr, guards: Guards, limit: int) -> Grammar:
     """Return the productions of the texts that the automaton accepts with its contextual lexer."""
-    return terminals.with_blanks(lambda: _Annotation(automaton, terminals, limit).run())
+    return guards.with_blanks(lambda: _Annotation(automaton, guards, limit).run())
 
 
 @dataclass
@@ -56,9 +58,9 @@ class _Node:
 
 
 class _Annotation:
-    def __init__(self, automaton: Lalr, terminals: Terminals, limit: int) -> None:
-        self.automaton, self.terminals = automaton, terminals
-        self.ignored = terminals.rules.ignored
+    def __init__(self, automaton: Lalr, guards: Guards, limit: int) -> None:
+        self.automaton, self.guards, self.terminals = automaton, guards, guards.terminals
+        self.ignored = self.terminals.rules.ignored
         self.budget = Grammar(limit=limit)
         self.symbols: dict[tuple[int, _Token, int, int], Terminal | None] = {}
         # For each state and terminal, how it is read in each class of contexts; under `_ANY` if it is always the same.
@@ -68,7 +70,9 @@ class _Annotation:
         self.context_of = [numbers.setdefault(frozenset(symbols), len(numbers)) for symbols in automaton.expected]
         self.contexts = list(numbers)
         self.lexers = [
-            ContextualLexer(terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored))
+            ContextualLexer(
+                self.terminals, frozenset(~symbol for symbol in symbols if symbol != END) | set(self.ignored)
+            )
             for symbols in self.contexts
         ]
         self.following: dict[tuple[frozenset[int], int | None], frozenset[int]] = {}
@@ -134,9 +138,9 @@ class _Annotation:
         if key not in self.narrowed_readings:
             lexer = self.lexers[context]
             paths = lexer.skipped[number] if is_skipped else lexer.paths[number]
-            readings = [self.terminals.narrowed(number, path, following) for path in paths]
+            readings = [self.guards.narrowed(number, path, following) for path in paths]
             if not is_skipped:
-                readings = [reading and self.terminals.with_escape(number, *reading) for reading in readings]
+                readings = [reading and self.guards.with_escape(number, *reading) for reading in readings]
             self.narrowed_readings[key] = frozenset(reading for reading in readings if reading is not None)
         return self.narrowed_readings[key]
 
@@ -163,7 +167,7 @@ class _Annotation:
 
     def run(self) -> Grammar:
         start = (0, 0, (self.class_of[0], Guard.NONE))
-        self.find_exits(start)
+        _ExitSearch(self).run(start)
         waiting: list[_Rule] = [(*start, end) for end in sorted(self.exits[start])]
         numbers = {rule: index for index, rule in enumerate(waiting)}
         first = len(waiting)
@@ -191,39 +195,6 @@ class _Annotation:
                 ends.append((classes[index], terminal))
         result.start = result.add(ends)
         return result
-
-    def find_exits(self, start: _Key) -> None:
-        """Find the states that the lexer may have after each annotated rule: the least sets, by a work list."""
-        callers: dict[_Key, set[_Key]] = {}
-        self.exits[start] = set()
-        waiting = {start: None}
-        while waiting:
-            key, _ = waiting.popitem()
-            rule, state, lexer = key
-            found: set[_Lexer] = set()
-            nodes = self.row_tree(rule)
-            paths = [(0, state, {lexer})]
-            for node, at, lexers in paths:
-                if nodes[node].is_end:
-                    found.update(self.decided(rule, state, left) for left in lexers)
-                for symbol, child in nodes[node].children.items():
-                    after: set[_Lexer] = set()
-                    for current in lexers:
-                        if symbol < 0:
-                            after.update(left for left, _ in self.read(symbol, at, current))
-                            continue
-                        called = (symbol, at, current)
-                        callers.setdefault(called, set()).add(key)
-                        if called not in self.exits:
-                            self.budget.charge(1)
-                            self.exits[called] = set()
-                            waiting[called] = None
-                        after |= self.exits[called]
-                    if after:
-                        paths.append((child, self.automaton.goto[at][symbol], after))
-            if not found <= self.exits[key]:
-                self.exits[key] |= found
-                waiting.update(dict.fromkeys(callers.get(key, ())))
 
     def row_tree(self, rule: int) -> list[_Node]:
         """Return the rows of a rule as a tree, in which rows that begin alike share their beginning."""
@@ -272,7 +243,7 @@ class _Annotation:
             nexts = frozenset(~symbol for symbol in follow if symbol != END)
             if guard != Guard.NONE:
                 bytes_after = self.terminals.first_bytes_of(nexts.union(self.ignored))
-                guard = Guard.NONE if self.terminals.guard_bytes(guard).isdisjoint(bytes_after) else guard
+                guard = Guard.NONE if self.guards.guard_bytes(guard).isdisjoint(bytes_after) else guard
             self.known_decided[move, lexer] = self.alike.setdefault(view, number), guard
         return self.known_decided[move, lexer]
 
@@ -292,14 +263,14 @@ class _Annotation:
                 key=lambda edge: (edge[0], edge[1].entry),
             )
 
-            self.terminals.check_blanks(ignored)
+            self.guards.check_blanks(ignored)
 
             def accept(state: int) -> _core.Node | None:
                 if symbol == END:
                     return _EPSILON
-                return union_of_some([self.terminals.node(~symbol, path, guard, state) for path in paths])
+                return union_of_some([self.guards.node(~symbol, path, guard, state) for path in paths])
 
-            node = solve_ignored(self.terminals, ignored, accept, pending)
+            node = solve_ignored(self.guards, ignored, accept, pending)
             if node is not None:
                 size = 1 if symbol == END else max(1, len(self.terminals[~symbol].pattern.value) // 4)
                 self.symbols[key] = Terminal(node, symbol == END, size, all(self.is_regular(*part) for part in parts))
@@ -315,6 +286,62 @@ class _Annotation:
             expected = (self.lexers[context].expected for context in contexts)
             self.following[key] = frozenset().union(*expected) - {without}
         return self.following[key]
+
+
+class _ExitSearch:
+    """The search for the states that the lexer may have after each annotated rule: the least sets, by a work list.
+
+    A position in the rows of a rule is visited once with each state of the lexer there. A call waits for each state in
+    which the called rule may leave the lexer.
+    """
+
+    def __init__(self, annotation: _Annotation) -> None:
+        self.annotation, self.automaton = annotation, annotation.automaton
+        self.callers: dict[_Key, list[tuple[_Key, int, int]]] = {}
+        self.waiting: list[tuple[_Key, int, int, _Lexer]] = []
+        self.seen: set[tuple[_Key, int, int, _Lexer]] = set()
+
+    def run(self, start: _Key) -> None:
+        self.enter(start)
+        while self.waiting:
+            key, number, state, lexer = self.waiting.pop()
+            node = self.annotation.row_tree(key[0])[number]
+            if node.is_end:
+                self.leave(key, lexer)
+            for symbol, child in node.children.items():
+                target = self.automaton.goto[state][symbol]
+                if symbol < 0:
+                    for left, _ in self.annotation.read(symbol, state, lexer):
+                        self.reach(key, child, target, left)
+                else:
+                    self.call((symbol, state, lexer), (key, child, target))
+
+    def enter(self, key: _Key) -> None:
+        self.annotation.exits[key] = set()
+        self.callers[key] = []
+        self.reach(key, 0, key[1], key[2])
+
+    def reach(self, key: _Key, node: int, state: int, lexer: _Lexer) -> None:
+        position = (key, node, state, lexer)
+        if position not in self.seen:
+            self.seen.add(position)
+            self.waiting.append(position)
+
+    def call(self, called: _Key, caller: tuple[_Key, int, int]) -> None:
+        """Go on after a call with each state that it may leave the lexer in, those that are found later included."""
+        if called not in self.callers:
+            self.annotation.budget.charge(1)
+            self.enter(called)
+        self.callers[called].append(caller)
+        for left in self.annotation.exits[called]:
+            self.reach(*caller, left)
+
+    def leave(self, key: _Key, lexer: _Lexer) -> None:
+        left = self.annotation.decided(key[0], key[1], lexer)
+        if left not in self.annotation.exits[key]:
+            self.annotation.exits[key].add(left)
+            for caller in self.callers[key]:
+                self.reach(*caller, left)
 
 
 def _contexts_before(automaton: Lalr, context_of: list[int]) -> list[set[int]]:
@@ -345,17 +372,22 @@ def _contexts_before(automaton: Lalr, context_of: list[int]) -> list[set[int]]:
 
 def _alike(rules: list[int], bodies: list[_Body], numbers: dict[_Rule, int]) -> list[int]:
     """Return classes of annotated rules with the same texts: the coarsest whose rows are the same by class."""
-    classes = rules
-    count = len(set(classes))
+    called: list[list[int]] = []
+    shapes: dict[object, int] = {}
+    classes: list[int] = []
+    for rule, rows in zip(rules, bodies, strict=True):
+        symbols = [symbol for row in rows for symbol in row]
+        called.append([numbers[symbol] for symbol in symbols if not isinstance(symbol, Terminal)])
+        terminals = tuple(id(symbol) if isinstance(symbol, Terminal) else None for symbol in symbols)
+        shape = (rule, terminals, tuple(map(len, rows)))
+        classes.append(shapes.setdefault(shape, len(shapes)))
+    count = len(shapes)
     while True:
-        known: dict[object, int] = {}
-        refined: list[int] = []
-        for index, rows in enumerate(bodies):
-            written = tuple(
-                tuple(id(symbol) if isinstance(symbol, Terminal) else ~classes[numbers[symbol]] for symbol in row)
-                for row in rows
-            )
-            refined.append(known.setdefault((classes[index], written), len(known)))
+        known: dict[tuple[int, ...], int] = {}
+        refined = [
+            known.setdefault((own, *(classes[index] for index in indices)), len(known))
+            for own, indices in zip(classes, called, strict=True)
+        ]
         if len(known) == count:
             return refined
         classes, count = refined, len(known)

@@ -26,14 +26,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from detent import _core
 from detent.errors import UnsupportedError
+from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.grammar.leftmost_first import leftmost_first
 from detent.sources.grammar.outer_lookaheads import (
     Case,
     Excluded,
     final_lookahead,
     group_body,
-    is_empty,
-    is_within,
     refuse,
     without_excluded,
 )
@@ -106,8 +105,8 @@ _Walk: TypeAlias = "Generator[tuple[Tree, _Context], _core.Node, _core.Node]"
 _PlainWalk: TypeAlias = "Generator[tuple[Tree, int], _Texts, _Texts]"
 
 
-def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
-    """Return the texts that `re.match` takes by a pattern.
+def leftmost_match(pattern: ParsedPattern, languages: LanguageSet) -> LeftmostMatch:
+    """Return the texts that `re.match` takes by a pattern; `languages` answers questions about its parts.
 
     Raises
     ------
@@ -119,23 +118,24 @@ def leftmost_match(pattern: ParsedPattern) -> LeftmostMatch:
     if literals is not None:
         return LeftmostMatch(_any_of(literals), _any_of(_without_later_extensions(literals)))
     try:
-        return _match(tree, flags)
+        return _match(tree, flags, languages, 0 < pattern.widths[0] == pattern.widths[1])
     except UnsupportedError:
-        word = _word_without_excluded(tree, flags)
+        word = _word_without_excluded(tree, flags, languages)
         if word is None:
             raise
         return word
 
 
-def _match(tree: Tree, flags: int) -> LeftmostMatch:
-    search = _Search(tree, flags)
+def _match(tree: Tree, flags: int, languages: LanguageSet, has_one_width: bool = False) -> LeftmostMatch:
+    search = _Search(tree, flags, languages)
     loose = search.plain[id(tree)].loose
-    after, cases, is_absorbed = final_lookahead(tree, flags, search.loose)
+    after, cases, is_absorbed = final_lookahead(tree, flags, search.loose, languages)
     # If no match is a proper prefix of another, there is one match, and the order has no influence.
     longer = _SOME_BYTES
-    if after is not None and not (cases or is_absorbed) and is_within(after, CHARACTER):
+    if after is not None and not (cases or is_absorbed) and languages.is_within(after, CHARACTER):
         longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
-    search.has_one_match = is_empty(_core.intersection([loose, _core.concat([loose, longer])]))
+    twice = _core.intersection([loose, _core.concat([loose, longer])])
+    search.has_one_match = has_one_width or languages.is_empty(twice)
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
     if search.is_ordered and after is not None:
         refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
@@ -148,7 +148,7 @@ def _match(tree: Tree, flags: int) -> LeftmostMatch:
     return LeftmostMatch(full, tentative, after, search.last_loop(tree), cases=tuple(cases))
 
 
-def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
+def _word_without_excluded(tree: Tree, flags: int, languages: LanguageSet) -> LeftmostMatch | None:
     r"""Return the match of a word after negative lookaheads, such as `(?!if\b)\w+`.
 
     None for other patterns, and if the lookaheads depend on the text after the word.
@@ -156,21 +156,22 @@ def _word_without_excluded(tree: Tree, flags: int) -> LeftmostMatch | None:
     while len(tree) == 1 and tree[0][0] is op.SUBPATTERN:  # a group, such as `(?i:...)`
         tree, flags = group_body(*tree[0], flags)
     count = next((index for index, (kind, value) in enumerate(tree) if kind is not op.ASSERT_NOT or value[0] < 0), 0)
-    word = _match(tree[count:], flags) if count else None
+    word = _match(tree[count:], flags, languages) if count else None
     if word is None or word.loop is None or word.after is not None or word.full is not word.tentative:
         return None
     texts, characters = word.full, _core.empty()
     for _, (_, body) in tree[:count]:
-        search = _Search(body.data, flags)
+        search = _Search(body.data, flags, languages)
         _check_no_assertion(body.data, at_end=True)
-        after, cases, is_absorbed = final_lookahead(body.data, flags, search.loose)
-        found = without_excluded(word.full, word.loop, Excluded(search.plain[id(body.data)].loose, after))
+        after, cases, is_absorbed = final_lookahead(body.data, flags, search.loose, languages)
+        excluded = Excluded(search.plain[id(body.data)].loose, after)
+        found = without_excluded(word.full, word.loop, excluded, languages)
         if found is None or cases or is_absorbed:
             return None
         texts = _core.intersection([texts, found[0]])
         characters = _core.union([characters, found[1]])
     left_out = _core.intersection([word.full, _core.complement(texts)])
-    assumed = None if is_empty(characters) else (left_out, characters)
+    assumed = None if languages.is_empty(characters) else (left_out, characters)
     return LeftmostMatch(texts, texts, word.loop, word.loop, assumed)
 
 
@@ -217,7 +218,8 @@ def _any_of(texts: list[bytes]) -> _core.Node:
 class _Search:
     """Two traversals of a pattern: one for the texts of each part, one for the tentative texts."""
 
-    def __init__(self, tree: Tree, flags: int) -> None:
+    def __init__(self, tree: Tree, flags: int, languages: LanguageSet) -> None:
+        self.languages = languages
         self.has_assertion = False
         self.is_ordered = self.has_one_match = False
         self.plain: dict[int, _Texts] = {}
@@ -232,8 +234,11 @@ class _Search:
                 continue
             if kind not in _REPEATS or value[1] != op.MAXREPEAT:
                 return None
-            body = self.plain[id(value[2].data)].loose
-            return body if is_empty(_core.intersection([body, _core.complement(CHARACTER)])) else None
+            items = value[2].data
+            body = self.plain[id(items)].loose
+            if len(items) == 1 and items[0][0] in ONE_CHARACTER:
+                return body
+            return body if self.languages.is_empty(_core.intersection([body, _core.complement(CHARACTER)])) else None
         return None
 
     def plain_sequence(self, task: tuple[Tree, int]) -> _PlainWalk:
@@ -344,7 +349,8 @@ class _Search:
         `texts` are the texts of the node up to the end of the terminal. A rival that matches the same text has no
         influence.
         """
-        if self.has_one_match or is_empty(_core.intersection([texts, _core.concat([rival.loose, _SOME_BYTES])])):
+        longer = _core.concat([rival.loose, _SOME_BYTES])
+        if self.has_one_match or self.languages.is_empty(_core.intersection([texts, longer])):
             return node
         self.is_ordered = self.has_assertion = True
         return _core.concat([_core.lookahead(rival.full, True), node])
@@ -419,7 +425,7 @@ class _Search:
 
     def check_inside(self, texts: _core.Node, context: _Context, what: str) -> None:
         """Raise `UnsupportedError` if a text may be longer than the rest of the terminal."""
-        if not is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
+        if not self.languages.is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
             remedy = "only a negative lookahead may stand at the very end of a terminal"
             refuse(f"{what} looks beyond the terminal", remedy)
 

@@ -21,14 +21,15 @@ from detent.queries import ByteDfa
 from detent.reason import Continuation, Marks, Reason, ReasonKind, smallest
 from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import assemble, finish
-from detent.sources.grammar.contextual_lexer import Terminals
 from detent.sources.grammar.dynamic_lexer import DynamicLexer
+from detent.sources.grammar.guards import Guards
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules
 from detent.sources.grammar.lark_syntax import TerminalName, Usage
 from detent.sources.grammar.productions import Symbol, Terminal
 from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
+from detent.sources.grammar.terminals import Terminals
 from detent.sources.grammar.tree import Difference, Repeat, RuleName, Sequence, TerminalNode, Tree, Union
 from detent.sources.trampoline import trampoline
 
@@ -231,8 +232,8 @@ class _LarkSearch(_Search):
         self._rules.start(source.start)
 
     def marked(self) -> _core.Node:
-        terminals = Terminals(self._rules, self._limits)
-        grammar = terminals.with_blanks(lambda: _MarkedLexer(self, self._rules, self._limits, terminals).run())
+        guards = Guards(Terminals(self._rules))
+        grammar = guards.with_blanks(lambda: _MarkedLexer(self, self._rules, self._limits, guards).run())
         return finish(grammar, self._start)
 
     def taken_away(self, refused: Continuation, reading: list[_Occurrence]) -> _Found:
@@ -242,8 +243,8 @@ class _LarkSearch(_Search):
 class _MarkedLexer(DynamicLexer):
     """The productions of a grammar with a mark before each terminal of its rules."""
 
-    def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits, terminals: Terminals) -> None:
-        super().__init__(rules, limits, terminals, complete=True)
+    def __init__(self, search: _LarkSearch, rules: LarkRules, limits: Limits, guards: Guards) -> None:
+        super().__init__(rules, limits, guards, complete=True)
         search.found.clear()  # terminals of an earlier attempt
         self._search = search
 

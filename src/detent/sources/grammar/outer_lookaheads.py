@@ -17,20 +17,16 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from detent import _core
-from detent.errors import LimitError, UnsupportedError
-from detent.limits import Limits
-from detent.queries import ByteDfa
+from detent.errors import UnsupportedError
+from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.nodes import ANY_BYTES, CHARACTER
 from detent.sources.regex.classes import make_class
 from detent.sources.regex.parser import Item, Operator, Tree, op
 from detent.sources.trampoline import trampoline
 
-__all__ = ["Case", "Excluded", "final_lookahead", "group_body", "is_empty", "is_within", "refuse", "without_excluded"]
+__all__ = ["Case", "Excluded", "final_lookahead", "group_body", "refuse", "without_excluded"]
 
 _ATOMIC = getattr(op, "ATOMIC_GROUP", None)
-
-# Limits of the questions about single terminals; the answer to a question that exceeds them is "perhaps".
-_LIMITS = Limits(states=5_000, work=500_000)
 
 _Texts: TypeAlias = Callable[[Tree, int], _core.Node]
 """The texts of a sequence of items without its assertions."""
@@ -68,19 +64,6 @@ def refuse(what: str, remedy: str) -> NoReturn:
     raise UnsupportedError(f"{what}\n{remedy}")
 
 
-def is_empty(node: _core.Node) -> bool:
-    """Whether a language is certainly empty: False also where the question is too large."""
-    try:
-        return ByteDfa(node, _LIMITS).is_empty()
-    except LimitError:
-        return False
-
-
-def is_within(left: _core.Node, right: _core.Node) -> bool:
-    """Whether all texts of one language are certainly in another."""
-    return left is right or is_empty(_core.intersection([left, _core.complement(right)]))
-
-
 def group_body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
     """Return the body of a group, and the flags in it."""
     if kind is _ATOMIC:
@@ -89,7 +72,7 @@ def group_body(kind: Operator, value: Any, flags: int) -> tuple[Tree, int]:
     return body.data, ((flags & ~op.TYPE_FLAGS if added & op.TYPE_FLAGS else flags) | added) & ~removed
 
 
-def final_lookahead(tree: Tree, flags: int, texts: _Texts) -> Final:
+def final_lookahead(tree: Tree, flags: int, texts: _Texts, languages: LanguageSet) -> Final:
     """Return the lookahead of a pattern: all lookaheads and boundaries at its very end.
 
     Raises
@@ -97,23 +80,23 @@ def final_lookahead(tree: Tree, flags: int, texts: _Texts) -> Final:
     UnsupportedError
         It is not known whether a word ends before a boundary.
     """
-    cases = trampoline(partial(_cases, texts), (tree, flags))
+    cases = trampoline(partial(_cases, texts, languages), (tree, flags))
     afters = [case.after for case in cases if case.after is not None]
     if not afters:
         return Final(None, [], False)
     after = _core.union(afters)
-    lacking = [_lacking(case, after) for case in cases]
+    lacking = [_lacking(case, after, languages) for case in cases]
     if all(each is None for each in lacking):
         return Final(after, [], False)
     if all(
-        each is None or is_within(_core.concat([case.texts, each]), case.texts)
+        each is None or languages.is_within(_core.concat([case.texts, each]), case.texts)
         for case, each in zip(cases, lacking, strict=True)
     ):
         return Final(after, [], True)
     return Final(after, cases, False)
 
 
-def _cases(texts: _Texts, task: tuple[Tree, int]) -> _Walk:
+def _cases(texts: _Texts, languages: LanguageSet, task: tuple[Tree, int]) -> _Walk:
     """Return the cases of a sequence of items: one, or those of the alternatives at its end."""
     items, flags = task
     found: list[_core.Node] = []
@@ -122,7 +105,7 @@ def _cases(texts: _Texts, task: tuple[Tree, int]) -> _Walk:
         index -= 1
         kind, value = items[index]
         if kind is op.AT and value in (op.AT_BOUNDARY, op.AT_NON_BOUNDARY):
-            found.append(_boundary(value, texts(items[:index], flags), flags))
+            found.append(_boundary(value, texts(items[:index], flags), flags, languages))
         elif kind is op.ASSERT_NOT and value[0] > 0:
             found.append(texts(value[1].data, flags))
     inner: list[Case] = []
@@ -145,19 +128,19 @@ def _cases(texts: _Texts, task: tuple[Tree, int]) -> _Walk:
     ]
 
 
-def _lacking(case: Case, after: _core.Node) -> _core.Node | None:
+def _lacking(case: Case, after: _core.Node, languages: LanguageSet) -> _core.Node | None:
     """Return the part of a pattern's lookahead that one of its cases lacks; None if it lacks none."""
     if case.after is None:
         return after
-    return None if is_within(after, case.after) else _core.intersection([after, _core.complement(case.after)])
+    return None if languages.is_within(after, case.after) else _core.intersection([after, _core.complement(case.after)])
 
 
-def _boundary(kind: Operator, before: _core.Node, flags: int) -> _core.Node:
+def _boundary(kind: Operator, before: _core.Node, flags: int, languages: LanguageSet) -> _core.Node:
     word = _word(flags)
     ends_word = _core.concat([ANY_BYTES, word])
-    if kind is op.AT_BOUNDARY and not is_within(before, ends_word):
+    if kind is op.AT_BOUNDARY and not languages.is_within(before, ends_word):
         refuse(r"\b at the end of a terminal that may end in no word", r"take it away, or write (?!\w)")
-    if kind is op.AT_NON_BOUNDARY and not is_within(before, _core.complement(ends_word)):
+    if kind is op.AT_NON_BOUNDARY and not languages.is_within(before, _core.complement(ends_word)):
         refuse(r"\B at the end of a terminal that may end in a word", "take it away: the longest match ends a word")
     return word
 
@@ -166,18 +149,22 @@ def _word(flags: int) -> _core.Node:
     return make_class(((op.CATEGORY, op.CATEGORY_WORD),), False, bool(flags & re.ASCII)).node
 
 
-def without_excluded(word: _core.Node, loop: _core.Node, excluded: Excluded) -> tuple[_core.Node, _core.Node] | None:
+def without_excluded(
+    word: _core.Node, loop: _core.Node, excluded: Excluded, languages: LanguageSet
+) -> tuple[_core.Node, _core.Node] | None:
     """Return a word without the texts that a lookahead at its start excludes, and the characters of point 4.
 
     None where what follows the word may decide, or where the word is not read on over all characters of its loop.
     """
     other = _core.intersection([CHARACTER, _core.complement(loop)])
     beyond = _core.concat([word, other, ANY_BYTES])
-    if not is_within(_core.concat([word, loop]), word) or not is_empty(_core.intersection([excluded.texts, beyond])):
+    if not languages.is_within(_core.concat([word, loop]), word):
+        return None
+    if not languages.is_empty(_core.intersection([excluded.texts, beyond])):
         return None
     accepted, assumed = ANY_BYTES, _core.empty()
     if excluded.after is not None:
-        if not is_within(excluded.after, CHARACTER):
+        if not languages.is_within(excluded.after, CHARACTER):
             return None
         accepted = _core.complement(_core.concat([excluded.after, ANY_BYTES]))
         assumed = _core.intersection([excluded.after, _core.complement(loop)])

@@ -7,13 +7,14 @@ from detent.errors import UnsupportedError
 from detent.limits import Limits
 from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import finish
-from detent.sources.grammar.contextual_lexer import Terminals
 from detent.sources.grammar.dynamic_lexer import dynamic_productions
+from detent.sources.grammar.guards import Guards
 from detent.sources.grammar.lalr import Lalr
 from detent.sources.grammar.lalr_annotation import annotate_lexer_states
 from detent.sources.grammar.lark_bnf import expand_ebnf
 from detent.sources.grammar.lark_definitions import Definitions
 from detent.sources.grammar.lark_rules import LarkRules
+from detent.sources.grammar.terminals import Terminals
 
 __all__ = ["read_lark"]
 
@@ -42,5 +43,5 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
         )
     if automaton is None or "reduce/reduce" in conflicts:
         return finish(dynamic_productions(rules, limits, complete=True), start), "dynamic_complete"
-    grammar = annotate_lexer_states(automaton, Terminals(rules, limits), limits.pattern_size)
+    grammar = annotate_lexer_states(automaton, Guards(Terminals(rules)), limits.pattern_size)
     return finish(grammar, start, _UNREADABLE), "contextual"

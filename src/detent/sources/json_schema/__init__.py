@@ -30,7 +30,7 @@ from detent.sources.json_schema.emit.closed import closed_schema
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import JsonSpelling, SpellingName, json_spelling
 from detent.sources.json_schema.emit.plain import PlainNodes
-from detent.sources.json_schema.emit.plain_text import read_plain_text
+from detent.sources.json_schema.emit.plain_text import open_text, read_plain_text
 from detent.sources.json_schema.parse.decoder import loads
 from detent.sources.json_schema.parse.dialect import DEFAULT, find_dialect
 from detent.sources.json_schema.parse.schema_text import as_dicts, check_size, has_one_base, read_text
@@ -176,13 +176,15 @@ def json_schema(
         "limits": bounds,
     }
     is_text = isinstance(source, str)
+    reader: _core.PlainReader | None = None
     if is_text and not (lenient or formats) and bounds is DEFAULT_LIMITS:
         check_size(source, bounds)
-        plain = read_plain_text(source, json_spelling(spelling, whitespace), is_ordered=order == "schema")
+        reader = open_text(source, json_spelling(spelling, whitespace), is_ordered=order == "schema")
+        plain = None if reader is None else read_plain_text(reader)
         if plain is not None:
             return Language(plain.node, plain.description, _JsonValue(), _origin=_origin(source, options))
     schema, value = _read(source, bounds)
-    node = _node(schema, has_one_base=is_text and has_one_base(source, schema), **options)
+    node = _node(schema, has_one_base=is_text and has_one_base(source, schema), reader=reader, **options)
     return Language(node, describe(schema), value, _origin=_origin(schema, options))
 
 
@@ -213,9 +215,10 @@ def _node(
     formats: Mapping[str, Language[Any]],
     limits: Limits,
     has_one_base: bool = False,
+    reader: _core.PlainReader | None = None,
 ) -> _core.Node:
     written, is_ordered = json_spelling(spelling, whitespace), order == "schema"
-    if has_one_base and isinstance(schema, dict):
+    if has_one_base and reader is None and isinstance(schema, dict):
         dialect = find_dialect(str(schema["$schema"])) if "$schema" in schema else DEFAULT
         has_defaults = has_default_texts(lenient, formats, limits)
         nodes = _plain_nodes(written, is_ordered, has_defaults)
@@ -223,7 +226,7 @@ def _node(
         if node is not None:
             return node
     document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
-    return Emitter(Solver(document), written, is_ordered=is_ordered).emit()
+    return Emitter(Solver(document), written, is_ordered=is_ordered, reader=reader).emit()
 
 
 @lru_cache(maxsize=16)

@@ -52,7 +52,10 @@ class Algebra:
         """Make an empty algebra; `always` is the node of the schema true, `never` that of false."""
         self._known: dict[tuple[Any, ...], Any] = {}
         self._negations: dict[Formula, Formula] = {TRUE: FALSE, FALSE: TRUE}
+        self._negated: dict[Formula, list[Formula]] = {}
+        """By formula: those whose negation it is."""
         self._names: dict[Formula, dict[str, None]] = {}
+        self._parts_about: dict[tuple[Formula, str], tuple[Formula, ...]] = {}
         self._limit = limit
         self._always = always
         self._never = never
@@ -120,20 +123,26 @@ class Algebra:
         if found is None:
             depth = 1 + max(part.depth if isinstance(part, Combination) else 0 for part in flat)
             self._check_limits(depth)
-            found = self._known[key] = kind(tuple(flat), depth, any(map(depends_on_every_member, flat)))
+            leaves = (leaf for part in flat if isinstance(part, Combination) for leaf in part.parts)
+            is_general = any(map(depends_on_every_member, flat))
+            found = self._known[key] = kind(tuple(flat), depth, is_general, frozenset((*flat, *leaves)))
         return found
 
     def _simplify(
         self, kind: type[Combination], dual: type[Combination], flat: dict[Formula, None], absorbing: Formula
     ) -> dict[Formula, None] | None:
-        """Propagate units: the other parts shorten those of the dual kind. None if the whole is absorbed."""
+        """Propagate units: the other parts shorten those of the dual kind. None if the whole is absorbed.
+
+        Few parts have something in common with the others; only these are looked into.
+        """
         changed = True
         while changed:
             changed = False
+            units = self._with_negated(flat)
             for part in list(flat):
                 if self._negations.get(part) in flat:
                     return None
-                if not isinstance(part, dual):
+                if not isinstance(part, dual) or units.isdisjoint(part.inside):
                     continue
                 open_parts = self._undecided(part, kind, flat)
                 if open_parts is not None and len(open_parts) == len(part.parts):
@@ -145,11 +154,19 @@ class Algebra:
                 shorter = (self.disjunction if dual is Or else self.conjunction)(open_parts)
                 if shorter is absorbing:
                     return None
-                if isinstance(shorter, kind):
-                    flat.update(dict.fromkeys(shorter.parts))
-                elif shorter is not TRUE and shorter is not FALSE:
-                    flat[shorter] = None
+                if shorter is not TRUE and shorter is not FALSE:
+                    added = shorter.parts if isinstance(shorter, kind) else (shorter,)
+                    flat.update(dict.fromkeys(added))
+                    units |= self._with_negated(added)
         return flat
+
+    def _with_negated(self, formulas: Iterable[Formula]) -> set[Formula]:
+        """Return formulas, and those whose negation is one of them."""
+        found = set(formulas)
+        for formula in formulas:
+            if formula in self._negated:
+                found.update(self._negated[formula])
+        return found
 
     def _undecided(
         self, part: Combination, kind: type[Combination], flat: dict[Formula, None]
@@ -174,9 +191,23 @@ class Algebra:
                 known = self.atom(type(formula), formula.argument, not formula.holds)
             else:
                 known = _NEGATIONS[type(formula)](self, formula)
-            self._negations[formula] = known
-            self._negations.setdefault(known, formula)
+            self._note_negation(formula, known)
+            if known not in self._negations:
+                self._note_negation(known, formula)
         return known
+
+    def _note_negation(self, formula: Formula, negation: Formula) -> None:
+        self._negations[formula] = negation
+        self._negated.setdefault(negation, []).append(formula)
+
+    def contradicting(self, formulas: Iterable[Formula]) -> set[Formula]:
+        """Return the known negations of formulas, and the formulas with one of these as known negation."""
+        found: set[Formula] = set()
+        for formula in formulas:
+            if formula in self._negations:
+                found.add(self._negations[formula])
+            found.update(self._negated.get(formula, ()))
+        return found
 
     # Objects.
 
@@ -273,6 +304,15 @@ class Algebra:
             elif isinstance(formula, (EveryMember, SomeMember)):
                 known.update(dict.fromkeys(formula.names.listed))
             self._names[formula] = known
+        return known
+
+    def parts_about(self, formula: Combination, name: str) -> tuple[Formula, ...]:
+        """Return the parts that a member of a name may change."""
+        known = self._parts_about.get((formula, name))
+        if known is None:
+            known = self._parts_about[formula, name] = tuple(
+                part for part in formula.parts if depends_on_every_member(part) or name in self.mentioned_names(part)
+            )
         return known
 
 

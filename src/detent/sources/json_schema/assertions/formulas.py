@@ -76,6 +76,8 @@ class Combination(Formula):
     depth: int
     has_general_part: bool
     """Whether a part changes with every member of an object, not only with members of certain names."""
+    inside: frozenset[Formula]
+    """The parts, and their own parts."""
 
 
 class And(Combination):

@@ -9,7 +9,7 @@ from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
 from detent.sources.json_schema.solve.member_kinds import compares_names, has_too_many_kinds
-from detent.sources.json_schema.solve.member_sets import HasFreeMember, atoms_of, many_member_sets, member_sets
+from detent.sources.json_schema.solve.member_sets import HasFreeMember, MemberSets, atoms_of
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
 from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
 from detent.sources.nodes import concat
@@ -20,9 +20,10 @@ __all__ = ["emit_in_any_order"]
 def emit_in_any_order(values: ValueEmitter, spelling: Spelling, plan: ObjectPlan) -> Task:
     """Emit the objects of a plan with members in any order."""
     compares = _compares_names(plan, spelling)
-    terms = None if compares else member_sets(plan)
+    sets = MemberSets(plan)
+    terms = None if compares else sets.few()
     if terms is None and not compares and has_too_many_kinds(plan, plan.residual, plan.order):
-        terms = many_member_sets(plan)
+        terms = sets.many()
     if terms is None:
         members = yield from emit_member_kinds(values, spelling, plan, plan.residual, plan.order)
         some = concat(spelling.open_object, members, spelling.close_object)

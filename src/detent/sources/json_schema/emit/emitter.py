@@ -13,7 +13,6 @@ from typing import TypeAlias
 from detent import _core
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
-from detent.sources.json_schema.assertions.plain import PlainSchema
 from detent.sources.json_schema.emit.arrays import emit_array
 from detent.sources.json_schema.emit.objects import emit_object
 from detent.sources.json_schema.emit.plain import PlainEmitter
@@ -36,11 +35,18 @@ _Target: TypeAlias = Conjunction | Continuation
 class Emitter:
     """Emits the conjunctions of one document in one spelling.
 
-    `outermost`, if given, is the spelling of the document's own value where that is an object.
+    `outermost`, if given, is the spelling of the document's own value where that is an object. `reader`, if given,
+    makes the expressions of the schemas of the document that are plain, with all schemas inside.
     """
 
     def __init__(
-        self, solver: Solver, spelling: Spelling, *, is_ordered: bool = True, outermost: Spelling | None = None
+        self,
+        solver: Solver,
+        spelling: Spelling,
+        *,
+        is_ordered: bool = True,
+        outermost: Spelling | None = None,
+        reader: _core.PlainReader | None = None,
     ) -> None:
         self.solver = solver
         self.spelling = spelling
@@ -55,7 +61,7 @@ class Emitter:
         """The depth of the innermost active conjunction that is about a value of its own."""
         self._weights: dict[Conjunction, int] = {}
         self._outermost_objects: dict[Conjunction, Continuation] = {}
-        self._plain = PlainEmitter(self)
+        self._plain = PlainEmitter(self, reader)
 
     def emit(self, conjunction: Conjunction | None = None) -> _core.Node:
         """Return the expression of the whole document, or of one conjunction."""
@@ -72,19 +78,22 @@ class Emitter:
         """Return the expression of a conjunction if it is known or needs no other; else None."""
         known = self._nodes.get(conjunction)
         if known is None:
-            if self._plain_schema(conjunction):
-                return None
-            merged = self.solver.merged(conjunction)
-            if merged.is_empty:
-                known = _core.empty()
-            elif merged.is_trivial:
-                known = self.spelling.anything
-            elif not merged.kinds & (ARRAY | OBJECT) and not merged.disjunctions and not merged.negations:
-                known = union_of(self.scalars(merged))
-            else:
-                return None
-            self._nodes[conjunction] = known
+            known = self._immediate(conjunction)
+            if known is not None:
+                self._nodes[conjunction] = known
         return known
+
+    def _immediate(self, conjunction: Conjunction) -> _core.Node | None:
+        if self.solver.document.plain_schema(conjunction) is not None:
+            return self._plain.whole(self.solver.first_node(conjunction))
+        merged = self.solver.merged(conjunction)
+        if merged.is_empty:
+            return _core.empty()
+        if merged.is_trivial:
+            return self.spelling.anything
+        if not merged.kinds & (ARRAY | OBJECT) and not merged.disjunctions and not merged.negations:
+            return union_of(self.scalars(merged))
+        return None
 
     def _visit(self, request: Request) -> Task:
         """Emit the target of a request, or refer to the rule that it will be."""
@@ -114,12 +123,8 @@ class Emitter:
         self._nodes[target] = node
         return node
 
-    def _plain_schema(self, conjunction: Conjunction) -> PlainSchema | None:
-        """Return the keywords of a conjunction that is a plain schema, whose members are in order."""
-        return self.solver.document.plain_schema(conjunction) if self.is_ordered else None
-
     def _conjunction(self, conjunction: Conjunction) -> Task:
-        plain = self._plain_schema(conjunction)
+        plain = self.solver.document.plain_schema(conjunction)
         if plain is not None:
             return (yield from self._plain.emit(self.solver.first_node(conjunction), plain))
         merged = self.solver.merged(conjunction)

@@ -35,9 +35,9 @@ from detent.sources.nodes import concat, repeat
 __all__ = ["emit_member_kinds"]
 
 _MAX_ORDER_STATES = 30_000
-_MAX_ORDER_BYTES = 1 << 24
-_MAX_ORDER_WORK = 2_000_000
-_FOLLOWED_TEXTS = 16
+_MAX_ORDER_BYTES = 1 << 23
+_MAX_ORDER_WORK = 500_000
+_FOLLOWED_TEXTS = 4
 _FOLLOWED_MEMBERS = 6
 
 
@@ -86,11 +86,12 @@ def _check_order(order: _core.Node, count: int) -> None:
     """
     try:
         automaton = _core.Automaton(order, _MAX_ORDER_STATES, _MAX_ORDER_BYTES, _MAX_ORDER_WORK)
+        class_of = automaton.class_of
         for first in range(0, count, max(count // _FOLLOWED_TEXTS, 1)):
             state = automaton.start
             for length in range(_FOLLOWED_MEMBERS):
                 row = automaton.row(state) if state else []
-                following = [row[automaton.class_of[kind]] for kind in range(count)] if row else []
+                following = [row[class_of[kind]] for kind in range(count)] if row else []
                 live = [to for to in following if to]
                 if not live:
                     break

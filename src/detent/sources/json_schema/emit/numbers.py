@@ -413,6 +413,8 @@ def _multiples(
 
 
 def _multiples_of(half: HalfLine, divisors: Divisors, fraction: FractionPart) -> _core.Node | None:
+    if divisors.of and not all(divisors.of % other for other in divisors.none_of):
+        return None
     many = MAX_STATES // 4  # remainders: each may have several states
     if lcm(divisors.of, *divisors.none_of) <= many or (listed := _few_multiples(half, divisors)) is None:
         return magnitudes(half, divisors, fraction=fraction)

@@ -258,12 +258,20 @@ class PlainNodes:
 class PlainEmitter:
     """Emits plain schemas of one document; asks `values` for the schemas inside that are not plain."""
 
-    def __init__(self, values: ValueEmitter) -> None:
+    def __init__(self, values: ValueEmitter, reader: _core.PlainReader | None = None) -> None:
         self._values = values
+        self._reader = reader
         self._document = values.solver.document
         self._nodes = PlainNodes(
             values.spelling, is_ordered=values.is_ordered, has_default_texts=self._document.has_default_texts
         )
+
+    def whole(self, node: SchemaNode) -> _core.Node | None:
+        """Return the expression of a plain schema if the core finds all schemas inside plain, too; else None.
+
+        The pointer leads to the schema: a schema that the document does not contain is never plain.
+        """
+        return None if self._reader is None else self._reader.schema_at(node.pointer())
 
     def emit(self, node: SchemaNode, plain: PlainSchema) -> Task:
         """Emit the values of a plain schema."""

@@ -1,4 +1,4 @@
-"""Plain documents from their text: the core reads them, and asks here for what is not plain inside."""
+"""Plain schemas from the text of a document: the core reads them, and asks here for what is not plain inside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from detent.sources.json_schema.solve.number_sets import NumberRange
 from detent.sources.json_schema.solve.string_sets import StringSet
 from detent.sources.nodes import UTF8
 
-__all__ = ["PlainText", "make_reader", "parts_of", "read_plain_text"]
+__all__ = ["PlainText", "make_reader", "open_text", "parts_of", "read_plain_text"]
 
 Make: TypeAlias = Callable[[str, str], _core.Node | None]
 
@@ -35,9 +35,14 @@ class PlainText(NamedTuple):
     description: Callable[[], str]
 
 
-def read_plain_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> PlainText | None:
-    """Return the expression of a document of plain schemas, with default formats and limits; None for any other one."""
-    found = _core_reader(spelling, is_ordered).read(text, DEFAULT_LIMITS.pattern_size)
+def open_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> _core.PlainReader | None:
+    """Return the reader of a document with default formats and limits; None for an unusual text."""
+    return _core_reader(spelling, is_ordered).open(text, DEFAULT_LIMITS.pattern_size)
+
+
+def read_plain_text(reader: _core.PlainReader) -> PlainText | None:
+    """Return the expression of a document of plain schemas; None for any other one."""
+    found = reader.document()
     if found is None:
         return None
     node, advice, title, names, size = found

@@ -159,8 +159,19 @@ def _after_kind(
     if known is None:
         if isinstance(formula, Combination):
             algebra = plan.solver.algebra
+            absorbing = FALSE if isinstance(formula, And) else TRUE
+            changed: dict[Formula, Formula] = {}
+            for part in algebra.parts_about(formula, name):
+                changed[part] = _after_kind(plan, part, name, satisfied, derived)
+                if changed[part] is absorbing:
+                    break
             combine = algebra.conjunction if isinstance(formula, And) else algebra.disjunction
-            known = combine(_after_kind(plan, part, name, satisfied, derived) for part in formula.parts)
+            if absorbing in changed.values():
+                known = absorbing
+            elif changed:
+                known = combine(changed.get(part, part) for part in formula.parts)
+            else:
+                known = formula
         else:
             known = _atom_after_kind(plan, formula, name, satisfied)
         derived[formula] = known

@@ -28,7 +28,7 @@ from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.member_kinds import partition
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
-__all__ = ["HasFreeMember", "atoms_of", "many_member_sets", "member_sets"]
+__all__ = ["HasFreeMember", "MemberSets", "atoms_of"]
 
 _MAX_TERMS = 256
 _MANY_TERMS = 1024
@@ -49,32 +49,34 @@ def atoms_of(term: Formula) -> tuple[Formula, ...]:
     return term.parts if isinstance(term, And) else (term,)
 
 
-def member_sets(plan: ObjectPlan) -> list[Formula] | None:
-    """Return the residual's disjunctive normal form, without contradictory terms and without `SomeMember`.
+class MemberSets:
+    """The residual's disjunctive normal form, without contradictory terms and without `SomeMember`."""
 
-    None if it has too many terms.
-    """
-    try:
-        return _terms(plan, _Case(plan).decided(plan.residual))
-    except LimitError as error:
-        if error.subject != "combinations":
-            raise
-    try:
-        return list(dict.fromkeys(_checked(_Cases(plan).terms())))
-    except LimitError as error:
-        if error.subject != "combinations":
-            raise
-    return None
+    def __init__(self, plan: ObjectPlan) -> None:
+        self._plan = plan
+        self._cases = _Cases(plan)
 
+    def few(self) -> list[Formula] | None:
+        """Return the terms, by cases where multiplying out leads to too many; None if both do."""
+        plan = self._plan
+        try:
+            return _terms(plan, _Case(plan).decided(plan.residual))
+        except LimitError as error:
+            if error.subject != "combinations":
+                raise
+        return self._by_cases(_MAX_TERMS)
 
-def many_member_sets(plan: ObjectPlan) -> list[Formula] | None:
-    """Return the same with up to 1,024 terms, by cases alone: for members of too many kinds."""
-    try:
-        return list(dict.fromkeys(_Cases(plan, _MANY_TERMS).terms()))
-    except LimitError as error:
-        if error.subject != "combinations":
-            raise
-    return None
+    def many(self) -> list[Formula] | None:
+        """Return up to 1,024 terms, by cases alone: for members of too many kinds."""
+        return self._by_cases(_MANY_TERMS)
+
+    def _by_cases(self, limit: int) -> list[Formula] | None:
+        try:
+            return list(dict.fromkeys(self._cases.terms(limit)))
+        except LimitError as error:
+            if error.subject != "combinations":
+                raise
+        return None
 
 
 def _terms(plan: ObjectPlan, formula: Formula) -> list[Formula]:
@@ -88,23 +90,34 @@ def _terms(plan: ObjectPlan, formula: Formula) -> list[Formula]:
     terms: list[Formula] = [TRUE]
     # Short alternatives first: they decide parts of the long ones.
     for options in sorted((_terms(plan, part) for part in formula.parts), key=len):
-        combined = [algebra.conjunction((term, option)) for term in terms for option in options]
-        consistent = [term for term in dict.fromkeys(combined) if _is_consistent(plan, term)]
-        terms = _checked(_weakest(_checked(consistent, 2 * _MAX_TERMS)))
-        plan.solver.spend(len(combined))
+        excluded = [(option, algebra.contradicting(atoms_of(option))) for option in options]
+        consistent: dict[Formula, None] = {}
+        for term in terms:
+            atoms = frozenset(atoms_of(term))
+            for option, contradicting in excluded:
+                if not atoms.isdisjoint(contradicting):
+                    continue
+                both = algebra.conjunction((term, option))
+                if both not in consistent and _is_consistent(plan, both, option):
+                    consistent[both] = None
+        combined = len(terms) * len(options)
+        terms = _checked(_weakest(_checked(list(consistent), 2 * _MAX_TERMS)))
+        plan.solver.spend(combined)
     return terms
 
 
 def _weakest(terms: list[Formula]) -> list[Formula]:
     """Return the terms without those that imply another one."""
-    found: list[frozenset[Formula]] = []
+    # A weaker term has its first atom among those of the term, so that few terms are compared.
+    by_first: dict[Formula, list[frozenset[Formula]]] = {}
     kept: set[Formula] = set()
     for term in sorted(terms, key=lambda term: len(atoms_of(term))):
-        atoms = frozenset(atoms_of(term))
         if term is TRUE:
             return [TRUE]
-        if not any(weaker <= atoms for weaker in found):
-            found.append(atoms)
+        first = atoms_of(term)[0]
+        atoms = frozenset(atoms_of(term))
+        if not any(weaker <= atoms for atom in atoms if atom in by_first for weaker in by_first[atom]):
+            by_first.setdefault(first, []).append(atoms)
             kept.add(term)
     return [term for term in terms if term in kept]
 
@@ -200,26 +213,30 @@ class _Case:
 class _Cases:
     """Finds the cases in which the residual of a plan holds."""
 
-    def __init__(self, plan: ObjectPlan, limit: int = _MAX_TERMS) -> None:
+    def __init__(self, plan: ObjectPlan) -> None:
         self.plan = plan
-        self.limit = limit
+        self._found: list[Formula] = []
+        self._pending: list[tuple[_Case, Formula]] | None = None
 
-    def terms(self) -> list[Formula]:
-        """Return one conjunction of atoms for each case."""
+    def terms(self, limit: int) -> list[Formula]:
+        """Return one conjunction of atoms for each case; a later call with a higher limit continues."""
         algebra = self.plan.solver.algebra
-        found: list[Formula] = []
-        first = _Case(self.plan)
-        pending = [(first, first.decided(self._expanded(self.plan.residual)))]
+        found, pending = self._found, self._pending
+        if pending is None:
+            first = _Case(self.plan)
+            pending = self._pending = [(first, first.decided(self._expanded(self.plan.residual)))]
         while pending:
-            case, formula = pending.pop()
+            case, formula = pending[-1]
             self.plan.solver.spend(1)
             counts = _choices(formula)
             atom = counts.most_common(1)[0][0] if counts else None
             if atom is None:
                 terms = [algebra.conjunction((*case.atoms(), term)) for term in _terms(self.plan, formula)]
-                found += [term for term in terms if _is_consistent(self.plan, term)]
-                _checked(found, self.limit)
+                found += [term for term in terms if _is_consistent(self.plan, term, term)]
+                pending.pop()
+                _checked(found, limit)
                 continue
+            pending.pop()
             for narrower in self._split(case, atom, counts):
                 left = narrower.decided(formula)
                 if left is not FALSE:
@@ -277,19 +294,26 @@ def _choices(formula: Formula) -> Counter[_MemberAtom]:
     return counts
 
 
-def _is_consistent(plan: ObjectPlan, term: Formula) -> bool:
-    """Whether no required member of a term is plainly impossible."""
+def _is_consistent(plan: ObjectPlan, term: Formula, added: Formula) -> bool:
+    """Whether no required member that an added part of a term is about is plainly impossible."""
     if term is FALSE:
         return False
-    atoms = atoms_of(term)
-    names = [atom.name for atom in atoms if isinstance(atom, (HasMember, MemberValue))]
-    required = {atom.name for atom in atoms if isinstance(atom, HasMember)}.union(plan.required)
-    for name in dict.fromkeys(names):
-        if name in required:
-            schemas = [atom.schema for atom in atoms if isinstance(atom, MemberValue) and atom.name == name]
-            if plan.solver.values([*plan.schemas_of(name), *schemas]) is plan.solver.document.nothing:
-                return False
-    return True
+    names = {atom.name for atom in atoms_of(added) if isinstance(atom, (HasMember, MemberValue))}
+    schemas: dict[str, list[SignedSchema]] = {}
+    required: set[str] = set()
+    for atom in atoms_of(term):
+        if not isinstance(atom, (HasMember, MemberValue)) or atom.name not in names:
+            continue
+        if isinstance(atom, HasMember):
+            required.add(atom.name)
+            schemas.setdefault(atom.name, [])
+        else:
+            schemas.setdefault(atom.name, []).append(atom.schema)
+    return not any(
+        name in required or name in plan.required
+        for name, values in schemas.items()
+        if plan.solver.values([*plan.schemas_of(name), *values]) is plan.solver.document.nothing
+    )
 
 
 def _checked(terms: list[Formula], limit: int = _MAX_TERMS) -> list[Formula]:

@@ -147,7 +147,13 @@ class ObjectPlan:
         return formula
 
     def options(self, formula: Formula, name: str, known: list[SignedSchema]) -> list[Option]:
-        """Return the derivatives of a formula by a declared member; its value is valid against the known schemas."""
+        """Return the derivatives of a formula by a declared member; its value is valid against the known schemas.
+
+        Raises
+        ------
+        LimitError
+            Its alternatives combine in over 256 ways. `member_options` then divides the values of the member.
+        """
         return self._derive(formula, name, None, known)
 
     # Derivatives.
@@ -223,6 +229,8 @@ class ObjectPlan:
             if len(derived) == 1 and derived[0] == ((), part):
                 unchanged.append(part)
                 continue
+            if name_class is None and len(options) * len(derived) > _MAX_OPTIONS:
+                raise _too_many_options(len(options) * len(derived))
             options = self._merged(
                 [
                     ((*schemas, *more), conjunction((left, right)))
@@ -251,13 +259,7 @@ class ObjectPlan:
                 continue
             satisfiable.append((schemas, lefts))
             if len(satisfiable) > _MAX_OPTIONS:
-                raise LimitError(
-                    f"the value of one member is subject to over {_MAX_OPTIONS} combinations of schemas; simplify "
-                    "anyOf, oneOf and not",
-                    subject="combinations",
-                    limit=_MAX_OPTIONS,
-                    given=len(satisfiable),
-                )
+                raise _too_many_options(len(satisfiable))
         return [(schemas, solver.algebra.disjunction(lefts)) for schemas, lefts in satisfiable]
 
     # Free members.
@@ -348,6 +350,16 @@ class ObjectPlan:
         if isinstance(formula, MinSize):
             return formula.count <= 0
         return formula is TRUE or isinstance(formula, (EveryMember, MaxSize, MemberValue, LacksMember))
+
+
+def _too_many_options(given: int) -> LimitError:
+    return LimitError(
+        f"the value of one member is subject to over {_MAX_OPTIONS} combinations of schemas; simplify anyOf, oneOf and "
+        "not",
+        subject="combinations",
+        limit=_MAX_OPTIONS,
+        given=given,
+    )
 
 
 def sizes(formula: Formula) -> tuple[int, int | None] | None:

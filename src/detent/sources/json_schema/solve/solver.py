@@ -38,7 +38,7 @@ class Solver:
         self.without_member: dict[tuple[Formula, str], Formula] = {}
         self.by_member: dict[Any, list[tuple[tuple[SignedSchema, ...], Formula]]] = {}
         self._merged: dict[Conjunction, MergedAssertions] = {}
-        self._values: dict[SignedSchema, Conjunction] = {}
+        self._values: dict[tuple[SignedSchema, ...], Conjunction] = {}
         self._alternatives: dict[Disjunction, list[tuple[Conjunct, ...]]] = {}
         self._strings: dict[SignedSchema, StringSet] = {}
         self._patterns: dict[str, StringSet] = {}
@@ -84,15 +84,13 @@ class Solver:
 
     def values(self, schemas: Sequence[SignedSchema]) -> Conjunction:
         """Return the conjunction of the schemas of a member or item; `document.nothing` if it is plainly empty."""
-        if len(schemas) == 1:
-            known = self._values.get(schemas[0])
-            if known is not None:
-                return known
-        found = self.document.conjunction(schemas)
-        if self.document.plain_schema(found) is None and self.merged(found).is_empty:
-            found = self.document.nothing
-        if len(schemas) == 1:
-            self._values[schemas[0]] = found
+        key = tuple(schemas)
+        found = self._values.get(key)
+        if found is None:
+            found = self.document.conjunction(schemas)
+            if self.document.plain_schema(found) is None and self.merged(found).is_empty:
+                found = self.document.nothing
+            self._values[key] = found
         return found
 
     def implies(self, known: tuple[SignedSchema, ...], schema: SignedSchema) -> bool | None:

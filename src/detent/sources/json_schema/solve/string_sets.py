@@ -170,6 +170,13 @@ def union_of_strings(sets: Iterable[StringSet]) -> StringSet:
 
 def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
     """Return the strings for which a formula holds."""
+    found: StringSet | None = document.string_sets.get(formula)
+    if found is None:
+        found = document.string_sets[formula] = _string_set(document, formula)
+    return found
+
+
+def _string_set(document: SchemaDocument, formula: Formula) -> StringSet:
     if isinstance(formula, ScalarTest):
         return _passing(document, formula)
     if formula is TRUE:
