@@ -62,7 +62,7 @@ bool ConjunctionWalk::run(ExprId state, ExprId reference, std::size_t first, std
     }
     ++i;
   }
-  automaton_.add_work(sets_.take_work() + visited / 4);
+  automaton_.add_work((sets_.take_work() + visited / 4) / 2);
   return true;
 }
 

@@ -23,11 +23,21 @@ constexpr std::int64_t kMaxWork = 40'000;
 constexpr std::int64_t kMuchWork = 2'000;
 constexpr int kTrials = 4, kTrialsOfLists = 2;
 // Of a language with intersections of patterns that may match anywhere, most masks are cheap and some are not; the
-// costly ones lie inside strings, and where few characters are left. Its trials take long tokens, and end after so much
-// work, some 0.2 s. Of 4,483 schemas, 25 have such an intersection.
+// costly ones lie inside strings, and where few characters are left. Further trials take long tokens, and end after so
+// much work, some 0.2 s. Of 4,483 schemas, 25 have such an intersection.
 constexpr int kTrialsOfSearches = 20;
 constexpr std::int64_t kMostWorkOfTrials = 1'000'000;
 constexpr std::size_t kLongToken = 6;  // bytes
+
+bool searches(Automaton& automaton) {
+  return automaton.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return has_conjuncts_that_search(exprs); });
+}
+
+// The most work of a trial. Masks of such an intersection soon take much more than those that are tried.
+std::int64_t trial_steps(Automaton& automaton) {
+  const std::int64_t steps = automaton.limits().trial_steps();
+  return searches(automaton) ? steps * 2 / 5 : steps;
+}
 
 }  // namespace
 
@@ -129,7 +139,7 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
 
 void LanguageMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x72656675736564;
-  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), automaton_.limits().trial_steps(),
+  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), trial_steps(automaton_),
                            [this] { try_first_masks(); });
 }
 
@@ -141,11 +151,11 @@ void LanguageMachine::try_first_masks() {
   std::shared_ptr<const Mask> mask = masks_.compute(representative);
   const bool took_much = automaton_.work() - before > kMuchWork;
   begin_decoding();
-  const bool searches =
-      automaton_.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return has_conjuncts_that_search(exprs); });
+  const bool has_searches = searches(automaton_);
   // A list of distinct items or members begins with a bracket, whose mask says nothing about the others.
-  const int trials = searches ? kTrialsOfSearches : took_much ? kTrials : automaton_.has_lists() ? kTrialsOfLists : 0;
-  if (trials > 0) try_next_masks(*mask, trials, searches ? kLongToken : 0);
+  const int trials = took_much || has_searches ? kTrials : automaton_.has_lists() ? kTrialsOfLists : 0;
+  if (trials > 0) try_next_masks(*mask, trials, 0);
+  if (has_searches) try_next_masks(*mask, kTrialsOfSearches, kLongToken);
   vocabulary_->cache().insert(automaton_.hash(representative), std::move(mask));
 }
 
@@ -156,12 +166,12 @@ void LanguageMachine::try_next_masks(const Mask& first, int trials, std::size_t 
   std::vector<std::uint32_t> row(vocabulary_->word_count());
   first.write(row.data(), row.size());
   ExprId state = start();
-  const std::int64_t before = automaton_.work();
+  const std::int64_t before = automaton_.work(), most = trial_steps(automaton_);
   for (int i = 0; i < trials && automaton_.work() - before < kMostWorkOfTrials; ++i) {
     if (token_bytes > 0) keep_long_tokens(*vocabulary_, token_bytes, row);
     const std::optional<std::uint32_t> token = middle_bit(row);
     if (!token) break;
-    automaton_.limit_work(automaton_.limits().trial_steps());
+    automaton_.limit_work(most);
     state = automaton_.advance(state, vocabulary_->bytes(*token));
     if (state == ExprSet::kEmpty) break;
     std::shared_ptr<const Mask> mask = cached_mask(state);
