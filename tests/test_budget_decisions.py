@@ -5,6 +5,7 @@ The rules are such that some searches end early, so that answers could depend on
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import product
 from random import Random
@@ -53,11 +54,14 @@ def _rules(rng: Random) -> Case:
 
 
 def _distinct(rng: Random) -> Case:
-    item = rng.choice([{"type": "string"}, {"enum": ["a", "ab", "b"]}, {"type": "integer"}])
+    member = {"type": "object", "properties": {"q": {"type": "string"}, "a": {"enum": [1, 2]}}, "required": ["q", "a"]}
+    items: list[dict[str, object]] = [{"type": "string"}, {"enum": ["a", "ab", "b"]}, {"type": "integer"}, member]
+    item = rng.choice(items)
     schema = {"type": "array", "items": item, "uniqueItems": True, "minItems": rng.randrange(2, 4)}
     if rng.random() < 0.5:
         schema = {"type": "object", "minProperties": rng.randrange(1, 4), "additionalProperties": item}
     tokens = [b'["', b'", "', b'"]', b", ", b'{"', b'": ', b'": "', b'"}', b"aa", b"ab", b"12", b'a"', b'"b"', b"abc"]
+    tokens += [b'[{"', b'q":"', b'","a":', b'1},{"', b"2}]", b"1}]", b"abcabc"]
     return detent.json_schema(schema), _vocabulary(tokens)
 
 
@@ -123,6 +127,9 @@ def test_masks_and_steps_answer_alike(kind: str, seed: int) -> None:
             for token_id in rng.sample(range(size), 10):
                 assert _is_accepted(matcher, token_id) == (token_id in allowed), told
             matcher.advance(rng.choice(sorted(allowed)))
+        if matcher:
+            assert len(matcher.token_ids) <= budget + 1
+            assert guide.language.accepts(guide.vocabulary.decode(matcher.token_ids[:-1]))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -144,3 +151,22 @@ def test_what_fits_a_limit_fits_the_next_one(kind: str, seed: int) -> None:
             chosen = rng.choice(sorted(allowed))
             fewer.advance(chosen)
             more.advance(chosen)
+
+
+@pytest.mark.parametrize("texts", [["abcabc", "ab"], ["ab", "abc"], ["", "a", "b"]])
+def test_each_token_of_a_list_of_distinct_objects_fits_its_own_limit(texts: list[str]) -> None:
+    """Strings inside the items: one completion serves all tokens whose string it does not contain."""
+    member = {"type": "object", "properties": {"q": {"type": "string"}, "a": {"enum": [1, 2]}}, "required": ["q", "a"]}
+    rule = detent.json_schema({"type": "array", "items": member, "uniqueItems": True, "minItems": 2})
+    vocabulary = _vocabulary([b'[{"', b'":"', b'","', b'":', b'},{"', b"}]", b"abc", b"ab"])
+    text = json.dumps([{"q": each, "a": 1} for each in texts], separators=(",", ":")).encode()
+    tokens = [vocabulary.token_bytes(token_id) for token_id in range(len(vocabulary) - 1)]
+    ids: list[int] = []
+    while text:
+        ids.append(max((i for i, token in enumerate(tokens) if text.startswith(token)), key=lambda i: len(tokens[i])))
+        text = text[len(tokens[ids[-1]]) :]
+    matcher = detent.compile(rule, vocabulary).matcher(len(ids))
+    for token_id in ids:
+        assert token_id in matcher.allowed()
+        matcher.advance(token_id)
+    assert matcher.is_accepting

@@ -131,7 +131,7 @@ std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conju
   }
   if (!is_string) return found;
   const std::uint32_t position = exprs[first].escape_position(), bits = exprs[first].escape_bits();
-  // Before its last digit, an escape has begun a character that the texts still hold.
+  // Before its last digit, an escape is open a character that the texts still hold.
   if (!is_character_known(position, bits)) {
     if (found.maximum == 0) return std::nullopt;
     --found.maximum;
@@ -158,8 +158,8 @@ std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, E
   const Expr& string = exprs[is_string && is_sequence ? exprs[conjunct].first() : conjunct];
   const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(is_string ? string.part() : conjunct);
   if (!fewest || fewest->characters == 0) return 0;
-  const bool has_begun = is_string && !is_character_known(string.escape_position(), string.escape_bits());
-  return fewest->characters - has_begun;
+  const bool is_open = is_string && !is_character_known(string.escape_position(), string.escape_bits());
+  return fewest->characters - is_open;
 }
 
 }  // namespace detent

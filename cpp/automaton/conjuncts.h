@@ -25,7 +25,7 @@ bool has_conjuncts_that_search(const ExprSet& exprs);
 
 // A conjunct that permits up to some number of characters, such as .{2,100}, as an intersection.
 struct CountedCharacters {
-  ExprId unbounded;       // the same without bounds; where a character has begun, its rest, then any characters
+  ExprId unbounded;       // the same without bounds; inside a character, its rest, then any characters
   ExprId between;         // `unbounded` between characters: each text leads there after each whole character
   ExprId at_least;        // the lower bound by itself, such as .{2,}; the empty language where there is none
   std::uint32_t maximum;  // the characters that may still begin

@@ -3,7 +3,6 @@
 // No constructor runs, since the copied parts are already in normal form. Only the operands of unions and intersections
 // are sorted again, by their ids in the new set.
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,7 @@ ExprSet::Extent ExprSet::extent() const {
 ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
     : meter_(meter),
       copied_(extent),
-      table_(extent.exprs == other.size()
-                 ? other.table_
-                 : std::vector<TableEntry>(std::bit_ceil(std::max(kFirstTable, extent.exprs * 2)))),
+      table_(extent.exprs == other.size() ? other.table_ : ExprTable(extent.exprs)),
       operands_(other.operands_.begin(), other.operands_.begin() + static_cast<std::ptrdiff_t>(extent.operands)),
       sets_(other.sets_),
       set_table_(other.set_table_),
@@ -49,12 +46,12 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
       alphabet_star_(other.alphabet_star_),
       alphabet_texts_(other.alphabet_texts_) {
   meter_.allocate(static_cast<std::int64_t>(extent.exprs * sizeof(Expr) + extent.operands * sizeof(ExprId) +
-                                            (table_.size() - kFirstTable) * sizeof(TableEntry) + extent.texts +
-                                            sets_.size() * (sizeof(ByteSet) + 48)));
+                                            (table_.capacity() - ExprTable::kFirst) * sizeof(ExprTable::Entry) +
+                                            extent.texts + sets_.size() * (sizeof(ByteSet) + 48)));
   exprs_.assign(other.exprs_, extent.exprs);
   const bool has_table = extent.exprs == other.size(), has_states = extent.list_states + extent.decimal_states > 0;
   for (std::uint32_t id = 1; id < extent.exprs && (!has_table || has_states); ++id) {  // 0 is never looked up
-    if (!has_table) insert(table_, {static_cast<std::uint32_t>(exprs_[id].hash.low), id});
+    if (!has_table) table_.insert({static_cast<std::uint32_t>(exprs_[id].hash.low), id});
     if (exprs_[id].op == Op::distinct) list_state_table_.emplace(exprs_[id].hash.low, exprs_[id].a_);
     if (exprs_[id].op == Op::decimal) decimal_state_table_.emplace(exprs_[id].hash.low, exprs_[id].a_);
   }

@@ -26,7 +26,7 @@ bool writes_json_strings(const ByteSet& bytes) {
 
 }  // namespace
 
-ExprSet::ExprSet(Meter& meter) : meter_(meter), table_(kFirstTable), set_table_(kFirstSetTable), item_texts_(meter) {
+ExprSet::ExprSet(Meter& meter) : meter_(meter), set_table_(kFirstSetTable), item_texts_(meter) {
   Expr empty;
   empty.nonempty = empty.exact_length = true;
   empty.max_length = 0;
@@ -80,30 +80,13 @@ bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> 
   return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a_);
 }
 
-void ExprSet::insert(std::vector<TableEntry>& table, TableEntry entry) {
-  const std::size_t mask = table.size() - 1;
-  std::size_t slot = entry.hash & mask;
-  while (table[slot].id) slot = (slot + 1) & mask;
-  table[slot] = entry;
-}
-
-void ExprSet::grow_table() {
-  meter_.allocate(static_cast<std::int64_t>(table_.size() * sizeof(TableEntry)));
-  std::vector<TableEntry> larger(table_.size() * 2);
-  for (const TableEntry& entry : table_) {
-    if (entry.id) insert(larger, entry);
-  }
-  table_ = std::move(larger);
-}
-
 ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) {
-  if (exprs_.size() * 2 > table_.size()) grow_table();
-  const std::size_t mask = table_.size() - 1;
   const auto hash = static_cast<std::uint32_t>(expr.hash.low);
-  std::size_t slot = hash & mask;
-  for (; table_[slot].id; slot = (slot + 1) & mask) {
-    const auto [known_hash, known] = table_[slot];
-    if (known_hash == hash && same(exprs_[known], expr, operands)) return ExprId{known};
+  const auto is_same = [&](std::uint32_t id) { return same(exprs_[id], expr, operands); };
+  if (const std::uint32_t known = table_.find(hash, is_same)) return ExprId{known};
+  if (!table_.has_room(exprs_.size())) {
+    meter_.allocate(static_cast<std::int64_t>(table_.capacity() * sizeof(ExprTable::Entry)));
+    table_.grow();
   }
   meter_.step();
   meter_.allocate(static_cast<std::int64_t>(sizeof(Expr) + operands.size() * sizeof(ExprId)));
@@ -115,7 +98,7 @@ ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) 
     added.a_ = static_cast<std::uint32_t>(operands_.size());
     operands_.insert(operands_.end(), operands.begin(), operands.end());
   }
-  table_[slot] = {hash, id.value};
+  table_.insert({hash, id.value});
   return id;
 }
 

@@ -27,6 +27,7 @@
 #include "expr/decimal.h"
 #include "expr/distinct.h"
 #include "expr/expr.h"
+#include "expr/expr_table.h"
 #include "expr/members.h"
 
 namespace detent {
@@ -159,7 +160,7 @@ class ExprSet {
     ExprId first, second, result;
   };
   static constexpr unsigned kRecentShift = 22;
-  static constexpr std::size_t kFirstTable = 256, kFirstSetTable = 128;
+  static constexpr std::size_t kFirstSetTable = 128;
 
   ExprId concat_normalized(ExprId first, ExprId second);
   bool merge_repeats(ExprId head, ExprId next, ExprId& merged);
@@ -188,7 +189,6 @@ class ExprSet {
   ExprId adopt_one(const ExprSet& other, ExprId id, const std::unordered_map<std::uint32_t, ExprId>& adopted);
   TextId adopt_text(const TextMemory& other, TextId text);
   bool same(const Expr& known, const Expr& expr, std::span<const ExprId> operands) const;
-  void grow_table();
   std::uint32_t set_index(const ByteSet& set);
   std::uint32_t& set_slot(const ByteSet& set);
   std::uint32_t state_index(const UnorderedState& state);
@@ -208,13 +208,7 @@ class ExprSet {
   Extent copied_;  // the part that this set has copied from another one
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
-  // Entries hold the hashes too, so that growing the table reads no expressions: 1 ms for 2^18 entries instead of 20.
-  struct TableEntry {
-    std::uint32_t hash = 0;  // the low bits
-    std::uint32_t id = 0;    // 0: free; the empty language is never looked up
-  };
-  static void insert(std::vector<TableEntry>& table, TableEntry entry);
-  std::vector<TableEntry> table_;  // open addressing, power of two
+  ExprTable table_;
   std::vector<ExprId> operands_;
   std::vector<ByteSet> sets_;
   std::vector<std::uint32_t> set_table_;  // open addressing; 1 + the index of a set, 0: free

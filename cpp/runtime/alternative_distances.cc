@@ -94,11 +94,13 @@ AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
 // Writes a known completion into the fewest tokens. Where it can be found by alternatives, the bounds of those between
 // the tokens are known as well.
 void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance) {
-  constexpr std::uint32_t kLongest = 1 << 12;  // bytes; longer completions are not written out
+  constexpr std::uint32_t kLongest = 1 << 14;     // bytes; longer completions are not written out
+  constexpr std::int64_t kFewestSteps = 100'000;  // a text of thousands of bytes is written though the allowance ends
   Bounds& known = bounds(id);
   if (known.tightened || known.upper > kLongest || allowance.work <= 0) return;
   const std::int64_t before = automaton_.work();
-  const std::int64_t most = allowance.is_unlimited() ? INT64_MAX : allowance.work / allowance.nodes_per_step;
+  const std::int64_t most =
+      allowance.is_unlimited() ? INT64_MAX : std::max(kFewestSteps, allowance.work / allowance.nodes_per_step);
   std::size_t length = 0;
   if (const std::optional<AlternativePath> path = automaton_.descend(id, letters(), most)) {
     note_path(id, *path);

@@ -12,7 +12,9 @@
 namespace detent {
 namespace {
 
-constexpr std::int64_t kNodesPerStepOfQuestion = 40;  // walks visit many nodes in a row
+// The trie nodes of a question that cost as much as a step: of a walk by states, which visits many nodes in a row, and
+// of a walk by sets of alternatives.
+constexpr std::int64_t kNodesPerStep = 40, kSetsPerStep = 8;
 // Of a search from one state that calls rules, which may not end.
 constexpr std::int64_t kWorkWithRules = 150'000;
 
@@ -25,13 +27,27 @@ bool ends_inside_character(std::string_view text) {
   return continuations < expected;
 }
 
-// The end of the string that an item begins with, with the quotation mark if it was read: the item is this string, or a
-// member of this name. 0 where there is no such string, or one with escapes.
-std::size_t end_of_key(std::string_view item) {
-  if (item.empty() || item[0] != '"' || item.find('\\') != std::string_view::npos) return 0;
-  const std::size_t quote = item.find('"', 1);
-  if (quote == std::string_view::npos) return ends_inside_character(item) ? 0 : item.size();
-  return item.find_first_of("\"[{", quote + 1) == std::string_view::npos ? quote + 1 : 0;
+// A string in the text of an item, from its quotation mark to the one at its end, if that was read.
+struct StringSpan {
+  std::size_t begin;
+  std::size_t end;
+  bool is_open;
+};
+
+// The strings by which an item differs from others: the one that it begins with, which is the item or the name of a
+// member; or all strings of an array or object. None where the item has escapes or ends inside a character.
+std::vector<StringSpan> strings_of(std::string_view item) {
+  if (item.empty() || std::string_view("\"[{").find(item[0]) == std::string_view::npos) return {};
+  if (item.find('\\') != std::string_view::npos || ends_inside_character(item)) return {};
+  std::vector<StringSpan> found;
+  for (std::size_t begin = item.find('"'); begin != std::string_view::npos;) {
+    const std::size_t quote = item.find('"', begin + 1);
+    const bool is_open = quote == std::string_view::npos;
+    found.push_back({begin, is_open ? item.size() : quote + 1, is_open});
+    if (is_open || item[0] == '"') break;
+    begin = item.find('"', quote + 1);
+  }
+  return found;
 }
 
 }  // namespace
@@ -150,24 +166,31 @@ void Budget::note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens)
   }
 }
 
-bool Budget::begins_with_key(std::string_view item) { return end_of_key(item) > 0; }
+bool Budget::has_string(std::string_view item) { return !strings_of(item).empty(); }
 
-// Without escapes, a later key that is equal to the one being read contains its bytes.
-bool Budget::repeats_no_item(std::string_view completion, std::string_view item) {
-  const std::size_t end = end_of_key(item);
-  return end > 0 && completion.find('\\') == std::string_view::npos &&
-         completion.find(item.substr(0, end)) == std::string_view::npos;
+std::string_view Budget::open_string(std::string_view item) {
+  const std::vector<StringSpan> strings = strings_of(item);
+  return !strings.empty() && strings.back().is_open ? item.substr(strings.back().begin) : std::string_view();
 }
 
-// It is that of an item which begins with a character that is assigned to nothing.
+// Without escapes, a later item that is equal to the one being read contains the bytes of each of its strings.
+bool Budget::repeats_no_item(std::string_view completion, std::string_view item) {
+  return completion.find('\\') == std::string_view::npos &&
+         std::ranges::any_of(strings_of(item), [&](const StringSpan& each) {
+           return completion.find(item.substr(each.begin, each.end - each.begin)) == std::string_view::npos;
+         });
+}
+
+// It is that of an item whose last string is a character that is assigned to nothing.
 std::optional<std::string> Budget::completion_after_item(ExprId any_text, std::string_view item) {
   constexpr std::string_view kUnlikely = "\xF4\x8F\xBF\xBD";  // U+10FFFD
-  if (end_of_key(item) == 0 || !machine_.automaton().has_one_open_list(any_text)) return std::nullopt;
+  const std::vector<StringSpan> strings = strings_of(item);
+  if (strings.empty() || !machine_.automaton().has_one_open_list(any_text)) return std::nullopt;
   if (machine_.automaton().completion_bound(any_text) > kLongestCompletion) return std::nullopt;
-  const std::size_t quote = item.find('"', 1);
-  std::string other(1, '"');
+  const StringSpan& last = strings.back();
+  std::string other(item.substr(0, last.begin + 1));
   other += kUnlikely;
-  if (quote != std::string_view::npos) other += item.substr(quote);
+  if (!last.is_open) other += item.substr(last.end - 1);
   return machine_.automaton().some_completion(machine_.automaton().with_item(any_text, other));
 }
 
@@ -400,17 +423,16 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   return search_exactly(state);
 }
 
-Budget::Allowance Budget::allowance_of_question() const {
-  constexpr std::int64_t kMost = INT64_MAX / 4 / kNodesPerStepOfQuestion;
-  return {.work = kNodesPerStepOfQuestion * std::min(meter_.limits().question_steps(), kMost),
-          .nodes_per_step = kNodesPerStepOfQuestion};
+Budget::Allowance Budget::allowance_of_question(std::int64_t nodes_per_step) const {
+  const std::int64_t most = INT64_MAX / 4 / nodes_per_step;
+  return {.work = nodes_per_step * std::min(meter_.limits().question_steps(), most), .nodes_per_step = nodes_per_step};
 }
 
 std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
   // The states on the way differ.
   const std::int64_t states = std::int64_t{least_tokens(state)} + 1, limit = meter_.limits().states;
   if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
-  Allowance allowance = allowance_of_question();
+  Allowance allowance = allowance_of_question(has_alternatives() ? kSetsPerStep : kNodesPerStep);
   if (auto found = find_shortest(state, allowance)) return std::move(*found);
   refuse_question();
 }
@@ -483,7 +505,7 @@ std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   constexpr std::uint32_t kOnPath = UINT32_MAX;
   std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
   std::vector<Frame> path{{state}};
-  Allowance allowance = allowance_of_question();
+  Allowance allowance = allowance_of_question(kNodesPerStep);
   while (true) {
     Frame& last = path.back();
     const std::vector<ExprId>* known_children = successors(last.state, allowance);

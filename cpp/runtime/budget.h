@@ -55,11 +55,13 @@ class Budget {
   // Records that `successors` are all successors of `state`, and that their upper bounds are known.
   void record_successors(ExprId state, const std::vector<ExprId>& successors);
 
-  // Inside a string that is an item of a list of distinct items, or its name: a completion that holds unless a later
-  // item of it is equal to this one. It depends on `any_text`, a state without the text of items, and not on `item`,
-  // the text so far. Nothing where the item begins otherwise, or has escapes.
+  // Inside an item of a list of distinct items that has a string: a completion that holds unless a later item of it is
+  // equal to this one. It depends on `any_text`, a state without the text of items, and hardly on `item`, the text so
+  // far. Nothing where the item has no string yet, or has escapes.
   std::optional<std::string> completion_after_item(ExprId any_text, std::string_view item);
-  static bool begins_with_key(std::string_view item);
+  static bool has_string(std::string_view item);
+  // The string that the item ends in, with its quotation mark; empty where it ends in none.
+  static std::string_view open_string(std::string_view item);
   // Whether all later items of such a completion are known to differ from the item.
   static bool repeats_no_item(std::string_view completion, std::string_view item);
   // The first token of a completion of at most `tokens` tokens: one that completes_within() has found, or that is known
@@ -126,7 +128,7 @@ class Budget {
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
   bool search_states(ExprId state, std::uint32_t tokens, Allowance& allowance);
   // All that one question about the language may do; beyond, it throws `limit` ("question_work").
-  Allowance allowance_of_question() const;
+  Allowance allowance_of_question(std::int64_t nodes_per_step) const;
   [[noreturn]] void refuse_question() const;
   std::vector<std::uint32_t> search_exactly(ExprId state);
   std::uint32_t least_tokens(ExprId state) const;

@@ -36,8 +36,9 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       single_(language_, greedy_, completions_),
       endings_(language_, greedy_, completions_, byte_fallback_, single_),
       search_(language_, completions_, byte_fallback_, endings_),
-      known_completions_(language_, completions_, endings_, search_, part),
-      masks_(language_, masks, greedy_, completions_, endings_, search_, known_completions_) {}
+      conjuncts_(automaton, meter_),
+      known_completions_(language_, completions_, endings_, search_, conjuncts_, part),
+      masks_(language_, masks, greedy_, completions_, endings_, search_, conjuncts_, known_completions_) {}
 
 CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
                                          CanonicalConstraint& other)
@@ -129,11 +130,12 @@ std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within
   return std::nullopt;
 }
 
-std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId before, const Context& at,
-                                                                          std::uint32_t most) {
+std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId state, const Context& before,
+                                                                          const Context& after, std::uint32_t most) {
   const Call call(*this);
-  if (!known_completions_.follows_alternatives() || at.last == kNoToken) return {};
-  return known_completions_.completion_of_alternative(before, at.last, sets_[at.positions], most);
+  if (!known_completions_.follows_parts(state) || after.last == kNoToken) return {};
+  return known_completions_.completion_of_alternative(state, sets_[before.positions], after.last,
+                                                      sets_[after.positions], most);
 }
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {

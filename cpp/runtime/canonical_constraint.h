@@ -25,6 +25,7 @@
 #include "runtime/canonical_masks.h"
 #include "runtime/completion_search.h"
 #include "runtime/completions.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/greedy_completions.h"
 #include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
@@ -79,9 +80,10 @@ class CanonicalConstraint {
   std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, const Context& at,
                                                               const CompletionBudget& budget);
 
-  // The shortest known completion, of at most `most` tokens, of an alternative of the state at `at`, to which its last
-  // token led `before`. Nothing where fill() does not look for completions of alternatives.
-  std::vector<std::uint32_t> completion_of_alternative(ExprId before, const Context& at, std::uint32_t most);
+  // A known completion, of at most `most` tokens, of an alternative of the state at `after`, to which its last token
+  // leads from `state` at `before`. Nothing where fill() does not look for completions of alternatives.
+  std::vector<std::uint32_t> completion_of_alternative(ExprId state, const Context& before, const Context& after,
+                                                       std::uint32_t most);
 
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const { return transitions_->encode(text); }
@@ -104,6 +106,7 @@ class CanonicalConstraint {
   SinglePretokenCompletions single_;
   PretokenEndings endings_;
   CompletionSearch search_;
+  ConjunctSets conjuncts_;
   KnownCompletions known_completions_;
   CanonicalMasks masks_;
 };

@@ -11,6 +11,7 @@
 //    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
 // too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
+//    For an intersection, the conjuncts are followed instead (CanonicalConjunctionWalk).
 // 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
 //    similar state at the same position (walk_beside). The state without the bound of its repeat is similar, too: only
 //    tokens that are almost as long as the bound can differ (walk_beside_unbounded).
@@ -20,6 +21,7 @@
 #include <bit>
 
 #include "runtime/canonical_alternative_walk.h"
+#include "runtime/canonical_conjunction_walk.h"
 
 namespace detent {
 namespace {
@@ -28,6 +30,18 @@ constexpr int kMostGiveUps = 6;
 constexpr int kSliceDoublings = 2;          // of the limit of a walk: the tokens of a slice serve other states, too
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
+
+// A budget asks the states after the tokens for their completions.
+std::shared_ptr<const Mask> mask_of_row(const std::vector<std::uint32_t>& row) {
+  MaskBuilder builder(row.size());
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  builder.note_length(kInfinite - 1);
+  return builder.finish();
+}
 
 }  // namespace
 
@@ -76,23 +90,25 @@ std::shared_ptr<const Mask> CanonicalMasks::mask_of(ExprId state, const SplitPos
 
 // Each walk over states that is given up halves what the next may cost, and each other one doubles it.
 std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPosition& at) {
+  const bool has_conjuncts = !language_.vocabulary().tokenizable_texts() && conjuncts_.is_near_intersection(state);
   WalkLimit limit(language_.automaton, state, give_ups_);
   try {
-    std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit);
+    WalkLimit of_slices(language_.automaton, state, give_ups_ - (has_conjuncts ? 1 : kSliceDoublings));
+    std::shared_ptr<const Mask> mask = compute_by_states(state, at, limit, of_slices);
     if (give_ups_ > 0) --give_ups_;
     return mask;
   } catch (const WalkLimit::Exceeded&) {
     if (give_ups_ < kMostGiveUps) ++give_ups_;
   }
-  return walk_by_alternatives(state, at);
+  return has_conjuncts ? walk_by_conjuncts(state, at) : walk_by_alternatives(state, at);
 }
 
-std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit) {
+std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                                              WalkLimit& of_slices) {
   if (!language_.vocabulary().tokenizable_texts()) {
     const SlicedState sliced = masks_.analysis().slice(state);
     const bool one_slice = sliced.slices.size() == 1;
     if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
-      WalkLimit of_slices(language_.automaton, state, give_ups_ - kSliceDoublings);
       return compute_from_slice(state, at, sliced, of_slices);
     }
   }
@@ -101,6 +117,25 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, cons
   std::shared_ptr<const Mask> mask = walk(state, at, limit);
   recent_.add(state);
   return mask;
+}
+
+std::shared_ptr<const Mask> CanonicalMasks::walk_by_conjuncts(ExprId state, const SplitPosition& at) {
+  class LeadsOn final : public CanonicalConjunctionWalk::Verdicts {
+   public:
+    explicit LeadsOn(TokenBounds& bounds) : bounds_(bounds) {}
+    bool fits(std::uint32_t) override { return true; }
+    bool counts() const override { return false; }
+    bool decide(std::uint32_t token, ExprId next) override { return bounds_.leads_on(token, next); }
+
+   private:
+    TokenBounds& bounds_;
+  };
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
+  TokenBounds bounds(language_, search_, state, at);
+  LeadsOn verdicts(bounds);
+  std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+  walk.run(verdicts, row.data());
+  return mask_of_row(row);
 }
 
 std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, const SplitPosition& at) {
@@ -122,14 +157,7 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, c
   std::vector<std::uint32_t> row(language_.vocabulary().word_count());
   LeadsOn verdicts(bounds, row);
   CanonicalAlternativeWalk(language_, verdicts, state).run();
-  MaskBuilder builder(row.size());
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
-  builder.note_length(kInfinite - 1);  // a budget asks the states after the tokens for their completions
-  return builder.finish();
+  return mask_of_row(row);
 }
 
 // Decides token by token. Also finds the tokens after which only a search tells a completion (`far`), with the bytes of

@@ -16,6 +16,7 @@
 #include "mask/mask_cache.h"
 #include "runtime/canonical_slices.h"
 #include "runtime/completion_search.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/known_completions.h"
 #include "runtime/mask_computer.h"
 #include "runtime/recent_states.h"
@@ -29,7 +30,7 @@ namespace detent {
 class CanonicalMasks {
  public:
   CanonicalMasks(const TokenizedLanguage& language, MaskComputer& masks, GreedyCompletions& greedy,
-                 Completions& completions, PretokenEndings& endings, CompletionSearch& search,
+                 Completions& completions, PretokenEndings& endings, CompletionSearch& search, ConjunctSets& conjuncts,
                  KnownCompletions& known_completions)
       : language_(language),
         masks_(masks),
@@ -37,6 +38,7 @@ class CanonicalMasks {
         completions_(completions),
         endings_(endings),
         search_(search),
+        conjuncts_(conjuncts),
         known_completions_(known_completions),
         slices_(language, masks.analysis(), completions, endings, search),
         recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
@@ -66,9 +68,11 @@ class CanonicalMasks {
   Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);
-  std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
+                                                WalkLimit& of_slices);
   std::shared_ptr<const Mask> walk(ExprId state, const SplitPosition& at, WalkLimit& limit,
                                    std::shared_ptr<const Mask>* far = nullptr);
+  std::shared_ptr<const Mask> walk_by_conjuncts(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk_by_alternatives(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> walk_beside_unbounded(ExprId state, const SplitPosition& at, WalkLimit& limit);
   std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at, WalkLimit& limit);
@@ -83,6 +87,7 @@ class CanonicalMasks {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  ConjunctSets& conjuncts_;
   KnownCompletions& known_completions_;
   CanonicalSlices slices_;
   RecentStates recent_;  // whose masks a walk by states has found

@@ -1,19 +1,14 @@
-// ConjunctSets: which intersections have a text, found by following sets of their conjuncts (automaton/conjuncts.h).
+// ConjunctSets: intersections as sets of conjuncts (automaton/conjuncts.h), with numbers and transitions.
 //
-// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up, where
-// a state of the automaton takes a new expression and a transition row.
-//
-// A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each.
-// Beside the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts
-// need: at least `fewest`, at most `enough`. Each search narrows these for all sets that it has seen, whatever bound it
-// had.
-//
-// An object serves one walk.
+// A text after a set is in the intersection if it is in each conjunct. The states of the intersections themselves are
+// made only where they are asked for. Neighbouring steps of a text share nearly all sets, so an object serves many
+// walks. The caller holds a lock.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,125 +19,69 @@
 namespace detent {
 
 class ConjunctSets {
- private:
-  using ConjunctId = std::uint32_t;             // an index into conjuncts_
-  using ConjunctSet = std::vector<ConjunctId>;  // ascending; empty if a conjunct is dead
-  using Table = SetTable<ConjunctId, std::hash<ConjunctId>>;
-
  public:
-  using SetId = Table::Id;
-  static constexpr std::uint32_t kAny = UINT32_MAX - 1;  // characters, where no conjunct bounds them
-  // The texts of all conjuncts of a set in which at most `left` characters begin.
-  struct State {
-    SetId set = 0;
-    std::uint32_t left = kAny;
-    bool operator==(const State&) const = default;
-  };
-  enum class Verdict : std::uint8_t { unknown, live, dead };
+  using ConjunctId = std::uint32_t;     // an index into conjuncts_
+  using Set = std::vector<ConjunctId>;  // ascending; empty if a conjunct is dead
+  using Id = std::uint32_t;
+  using TextId = std::uint32_t;
 
-  explicit ConjunctSets(Automaton& automaton);
+  // `meter` counts the memory.
+  ConjunctSets(Automaton& automaton, Meter& meter)
+      : automaton_(automaton), meter_(meter), sets_(automaton.class_count()) {}
 
-  // Whether `state` has several conjuncts.
-  bool is_conjunction(ExprId state) { return split(state).size() > 1; }
-  // The state of an expression.
-  State start(ExprId state);
-  State follow(State from, std::uint8_t byte);
-  // Finds out whether a state is live; returns `unknown` where that takes too long.
-  Verdict decide(State state);
-  // States what is known from elsewhere.
-  void note_live(State state, std::uint32_t completion_bound);
-  void note_dead(State state);
+  // Begins a walk: forgets all texts, and the sets if they are very many.
+  void begin_walk();
+  // Whether a state has two conjuncts or more, or a state after one byte, such as a quotation mark.
+  bool is_near_intersection(ExprId state);
+  // The set of a live state.
+  Id of(ExprId state);
+  // Whether a set is known to have no completion.
+  bool is_dead(Id set) const { return known_[set].is_dead; }
+  // The set after a byte. Cost: a look-up; at the first time, linear in the conjuncts.
+  Id follow(Id set, std::uint8_t byte);
+  // The state of the intersection; dead where it has no completion. Cost: at the first call, a transition row.
+  ExprId state(Id set);
+  // The bytes after which all conjuncts are the same again, as Automaton::self_loop_bytes.
+  const ByteSet& loop(Id set);
 
-  bool accepting(State state) const { return known_[state.set].accepting; }
-  // A bound on the length of the shortest text of a live state.
-  std::uint32_t completion_bound(State state) const { return known_[state.set].completion_bound; }
-  // The bytes after which all conjuncts are the same again.
-  const ByteSet& loop_of(State state);
-  // Whether the form shows that a live state stays live while `characters` more begin and its conjuncts stay the same.
-  bool stays_live(State state, std::uint32_t characters) const;
-  // The work since the last call, in steps of the automaton's meter.
-  std::int64_t take_work() { return std::exchange(work_, 0); }
+  // Numbers a text, so that contains() remembers which conjuncts it is in.
+  TextId add_text(std::string text);
+  const std::string& text(TextId id) const { return texts_[id]; }
+  // Whether each conjunct of a set contains a text.
+  bool contains(Id set, TextId text);
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;  // no number of characters
-  enum class Alike : std::uint8_t { unknown, yes, no };
   struct Conjunct {
     ExprId state;
-    const ExprId* row = nullptr;
-    bool accepting = false;
-    std::uint32_t completion_bound = 0;
-    bool is_string = false;                   // a JSON string; its characters count before they are escaped
-    std::uint32_t fewest = 0;                 // characters that each of its texts has
-    ExprId between;                           // of a conjunct that counts characters: its state between two of them
-    std::vector<ConjunctSet> successors;      // by byte class, where `knows_successors`
-    std::vector<bool> knows_successors;       // by byte class
-    Alike other_characters = Alike::unknown;  // whether all characters beyond ASCII lead where `common_byte_` leads
-    // By the number of a completion: how many characters begin in it, or kRefused, or kUntried.
-    std::vector<std::uint32_t> completions;
-    bool counts() const { return between != ExprSet::kEmpty; }
+    const ExprId* row;
+    std::vector<Set> successors;           // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;    // by byte class
+    std::vector<std::int8_t> is_complete;  // by text: 1 if the conjunct contains it, -1 if not, 0: unknown
   };
-  static constexpr std::uint32_t kRefused = UINT32_MAX, kUntried = UINT32_MAX - 1;
   // What is known of a set.
   struct Known {
-    bool accepting = false;
-    bool counts = false;      // whether a conjunct counts characters
-    bool is_between = false;  // the same, and no character has begun
-    bool knows_loop = false;
-    bool knows_pairs = false;
-    Alike other_characters = Alike::unknown;   // of all conjuncts
-    std::uint32_t fewest = 0, enough = kNone;  // characters of the text that needs the fewest; kNone: there is no text
-    std::uint32_t completion_bound = 0;        // of the texts with `enough` characters
-    std::uint64_t distance = 0;                // the sum of the completion bounds of the conjuncts
-    std::uint32_t least_bytes = 0;             // their maximum
-    std::uint32_t last_search = 0;             // the last search that has seen it,
-    std::uint32_t most_left = 0;               // with the most characters left
+    Id before = 0;  // a set that leads here by `byte`
+    std::uint8_t byte = 0;
+    bool is_dead = false, knows_state = false, knows_loop = false;
+    ExprId state = ExprSet::kEmpty;
     ByteSet loop;
-    std::vector<SetId> pairs;  // each pair of its conjuncts, with the one that counts
-  };
-  // A text that completed some state.
-  struct Completion {
-    std::string text;
-    std::uint32_t number;
-  };
-  // A state that a search has seen, with the node before it and the byte that leads from there.
-  struct SearchNode {
-    State state;
-    std::size_t parent;
-    std::uint32_t depth;
-    std::uint8_t byte;
-    bool is_expanded = false;
   };
 
-  const ConjunctSet& split(ExprId state);
-  ConjunctId intern(ExprId conjunct, ExprId between);
-  const ConjunctSet& successors(ConjunctId id, std::uint8_t byte_class);
-  SetId add(const ConjunctSet& conjuncts);
-  SetId successor(SetId set, std::uint8_t byte);
-  Verdict known_verdict(State state) const;
-  bool decide_by_completions(State state);
-  std::uint32_t read(ConjunctId conjunct, const Completion& completion);
-  bool has_dead_pair(State state);
-  bool find_dead_pair(State state);
-  const std::vector<SetId>& pairs_of(SetId set);
-  bool are_others_alike(SetId set);
-  bool is_alike(ConjunctId conjunct);
-  Verdict search(State state);
-  void note_path(const std::vector<SearchNode>& nodes, std::size_t last);
+  const Set& split(ExprId state);
+  ConjunctId intern(ExprId conjunct);
+  Id add(const Set& conjuncts, Id before, std::uint8_t byte);
 
   Automaton& automaton_;
-  Table sets_;
-  std::vector<Known> known_;  // by set
+  Meter& meter_;
+  std::int64_t bytes_ = 0;  // about; of all sets
   std::vector<Conjunct> conjuncts_;
-  std::unordered_map<std::uint64_t, ConjunctId> ids_;      // by expression, and whether it counts
-  std::unordered_map<std::uint32_t, ConjunctSet> splits_;  // by expression
-  std::vector<Completion> completions_;                    // the most recently used first
-  std::uint32_t completion_count_ = 0;
-  std::uint32_t search_count_ = 0;
-  std::size_t expansions_left_[2];   // of all searches: of those of states that count no characters, and of the others
-  std::vector<std::uint8_t> bytes_;  // one of each class
-  std::uint8_t common_byte_ = 0;     // of the class that has most ASCII bytes
-  bool is_inside_pair_ = false;
-  std::int64_t work_ = 0;
+  std::unordered_map<std::uint32_t, ConjunctId> ids_;  // by expression
+  std::unordered_map<std::uint32_t, Set> splits_;      // by expression
+  SetTable<ConjunctId, std::hash<ConjunctId>> sets_;
+  std::vector<Known> known_;                                      // by set
+  std::unordered_map<std::uint32_t, bool> is_near_intersection_;  // by expression
+  std::vector<std::string> texts_;
+  Set after_;  // of follow()
 };
 
 }  // namespace detent

@@ -93,19 +93,19 @@ void ConjunctionWalk::follow(Side side, std::size_t depth) {
   Alternatives& to = path_[depth].*side;
   to.clear();
   for (std::uint32_t i = 0; i < from.size(); ++i) {
-    const ConjunctSets::State after = sets_.follow(from[i].state, path_[depth].byte);
+    const ConjunctSearch::State after = sets_.follow(from[i].state, path_[depth].byte);
     if (std::ranges::any_of(to, [&](const Alternative& other) { return other.state == after; })) continue;
-    const ConjunctSets::Verdict verdict = sets_.decide(after);
-    if (verdict == ConjunctSets::Verdict::dead) continue;
+    const ConjunctSearch::Verdict verdict = sets_.decide(after);
+    if (verdict == ConjunctSearch::Verdict::dead) continue;
     to.push_back({after, i});
-    if (verdict == ConjunctSets::Verdict::unknown && !decide_by_expression(side, depth, to.size() - 1)) to.pop_back();
+    if (verdict == ConjunctSearch::Verdict::unknown && !decide_by_expression(side, depth, to.size() - 1)) to.pop_back();
   }
 }
 
 // Returns whether an alternative is live.
 bool ConjunctionWalk::decide_by_expression(Side side, std::size_t depth, std::size_t index) {
   const ExprId expr = expression_at(side, depth, index);
-  const ConjunctSets::State state = (path_[depth].*side)[index].state;
+  const ConjunctSearch::State state = (path_[depth].*side)[index].state;
   if (expr == ExprSet::kEmpty) {
     sets_.note_dead(state);
   } else {

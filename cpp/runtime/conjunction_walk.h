@@ -2,7 +2,7 @@
 //
 // A walk by states visits one intersection for each trie node. Most of these are new, and each needs a new transition
 // row and a search for a completion. The conjuncts have few states each. A token is allowed if some text after it is in
-// all conjuncts. The walk follows sets of conjuncts (conjunct_sets.h), which find such a text; where that takes too
+// all conjuncts. The walk follows sets of conjuncts (conjunct_search.h), which find such a text; where that takes too
 // long, the liveness of the intersection itself decides.
 //
 // A union of intersections, as `oneOf` makes it, is followed as a list of such sets.
@@ -21,7 +21,7 @@
 
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
-#include "runtime/conjunct_sets.h"
+#include "runtime/conjunct_search.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -50,7 +50,7 @@ class ConjunctionWalk {
  private:
   // One of the live states whose union is the state at a position.
   struct Alternative {
-    ConjunctSets::State state;
+    ConjunctSearch::State state;
     std::uint32_t from;       // the index of the alternative before it
     bool knows_expr = false;  // `expr` is computed only if needed
     ExprId expr = ExprSet::kEmpty;
@@ -82,7 +82,7 @@ class ConjunctionWalk {
   ExitDelta* exits_;
   std::uint32_t equal_below_;
   const std::vector<TrieNode>& trie_;
-  ConjunctSets sets_;
+  ConjunctSearch sets_;
   std::unordered_map<std::uint32_t, Start> starts_;  // by expression
   std::vector<Position> path_;                       // path_[d]: the position d bytes below the first node
 };

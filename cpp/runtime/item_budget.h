@@ -23,15 +23,14 @@ class ItemBudget {
  public:
   // For the tokens that follow `state`; a completion has `tokens_after` tokens at most.
   ItemBudget(const Vocabulary& vocabulary, Automaton& automaton, Budget& budget, ExprId state,
-             std::uint32_t tokens_after, Budget::Allowance& allowance)
+             std::uint32_t tokens_after)
       : vocabulary_(vocabulary),
         automaton_(automaton),
         budget_(budget),
         state_(state),
         tokens_after_(tokens_after),
-        allowance_(allowance),
         item_(automaton.item(state)),
-        is_inside_key_(Budget::begins_with_key(item_) && item_.find('"', 1) == std::string::npos) {}
+        string_(Budget::open_string(item_)) {}
 
   // Whether a completion of `next`, the state after a token, fits.
   bool fits(std::uint32_t id, ExprId next);
@@ -40,10 +39,11 @@ class ItemBudget {
 
  private:
   struct AfterItem {
-    std::optional<std::string> completion;  // if it fits
-    ByteSet next;                           // the bytes that follow the text of the item so far in this completion
+    bool is_too_long = false;
+    std::optional<std::string> completion;  // if it is known and fits
+    ByteSet next;                           // the bytes that follow `string_` in this completion
   };
-  AfterItem find(ExprId next, std::string_view read) const;
+  AfterItem find(ExprId next, std::string_view read);
   std::optional<std::string> item_after(std::uint32_t id) const {
     return automaton_.item_after(automaton_.without_text(state_), item_, vocabulary_.bytes(id));
   }
@@ -53,11 +53,10 @@ class ItemBudget {
   Budget& budget_;
   const ExprId state_;
   const std::uint32_t tokens_after_;
-  Budget::Allowance& allowance_;
+  Budget::Allowance allowance_{.work = 2'000'000};
   const std::string item_;
-  const bool is_inside_key_;
+  const std::string_view string_;                       // that the item ends in; empty if it ends in none
   std::unordered_map<std::uint32_t, AfterItem> known_;  // by the state after the token
-  int tried_ = 0;
 };
 
 }  // namespace detent

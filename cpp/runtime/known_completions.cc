@@ -4,6 +4,7 @@
 
 #include "mask/mask_builder.h"
 #include "runtime/canonical_alternative_walk.h"
+#include "runtime/canonical_conjunction_walk.h"
 #include "runtime/walk_limit.h"
 
 namespace detent {
@@ -167,6 +168,8 @@ class KnownCompletions::TokenFilter {
   }
 
   const Cost& worst() const { return worst_; }
+  // From here on, all searches together may take kMostSearchWork.
+  void limit_searches() { limits_searches_ = true; }
 
   bool has(std::uint32_t token) const {
     if (!has_mask_) return transitions_.target_of(token) != TransitionRow::kRefused;
@@ -207,7 +210,7 @@ class KnownCompletions::TokenFilter {
   }
 
   std::pair<Cost, bool> best_of(const CompletionNode& node, const Arrival& at, const CompletionBudget& after) {
-    if (!known_.follows_alternatives_ || after.has_part()) return known_.best_of(node, at, after);
+    if (!limits_searches_) return known_.best_of(node, at, after);
     CompletionSearch& search = known_.search_;
     Cost cost{search.known_length(node), 0};
     if (cost.tokens != kInfinite) return {cost, cost.fits(after)};
@@ -238,6 +241,7 @@ class KnownCompletions::TokenFilter {
   std::vector<std::uint32_t> bits_;  // of the mask
   bool no_unsplit_ = false;
   Cost worst_;
+  bool limits_searches_ = false;
   std::int64_t search_work_ = 0;
   std::unordered_map<std::uint64_t, std::vector<Group>> groups_;  // by PartNode::key, then by target
   std::uint64_t last_ = 0;
@@ -255,21 +259,69 @@ class KnownCompletions::AlternativeFilter final : public CanonicalAlternativeWal
   TokenFilter& filter_;
 };
 
-void KnownCompletions::walk(ExprId state, TokenFilter& filter) {
-  if (!follows_alternatives_) {
-    WalkLimit limit(language_.automaton, state, 0);
-    try {
-      language_.each_token(state, [&](std::uint32_t token, ExprId next) {
-        filter.add(token, {next, ExprSet::kEmpty});
-        limit.check();
-      });
-    } catch (const WalkLimit::Exceeded&) {
-      follows_alternatives_ = true;
-    }
+// The same for intersections. A token that fits by the completion of another state may not fit a larger budget by a
+// completion that is found then: so nothing is known of larger budgets.
+class KnownCompletions::ConjunctionFilter final : public CanonicalConjunctionWalk::Verdicts {
+ public:
+  ConjunctionFilter(TokenFilter& filter, const CompletionBudget& budget) : filter_(filter), budget_(budget) {}
+  bool counts() const override { return true; }
+  bool fits(std::uint32_t tokens) override { return tokens <= budget_.tokens; }
+  bool decide(std::uint32_t token, ExprId next) override { return filter_.add(token, {next, ExprSet::kEmpty}); }
+
+ private:
+  TokenFilter& filter_;
+  const CompletionBudget& budget_;
+};
+
+// Looks at no mask, so that completion_of_conjunction() finds the same completions.
+void KnownCompletions::add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
+                                        std::uint32_t* row) {
+  CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
+  TokenFilter filter(*this, nullptr, at, budget, row);
+  filter.limit_searches();
+  ConjunctionFilter verdicts(filter, budget);
+  walk.run(verdicts, row);
+}
+
+// The completion by which add_by_conjuncts() has added a token.
+std::vector<std::uint32_t> KnownCompletions::completion_of_conjunction(ExprId state,
+                                                                       std::span<const SplitPosition> before,
+                                                                       std::uint32_t token,
+                                                                       std::span<const SplitPosition> after,
+                                                                       std::uint32_t most) {
+  const PretokenTransitions& transitions = language_.transitions;
+  std::vector<SplitPosition> from(before.begin(), before.end());
+  for (const SplitPosition& at : before) from.push_back(transitions.pretoken_start(at.position.decoded().state));
+  std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+  const CompletionBudget budget{most};
+  for (const SplitPosition& at : from) {
+    const TransitionRow& targets = language_.transitions.row(at.position);
+    const std::uint16_t target = targets.target_of(token);
+    if (target == TransitionRow::kRefused) continue;
+    const SplitPosition reached{targets.targets[target], transitions.unsplit_after(at.unsplit, token)};
+    if (std::ranges::find(after, reached) == after.end()) continue;
+    CanonicalConjunctionWalk walk(language_, completions_, endings_, search_, conjuncts_, state, at);
+    TokenFilter filter(*this, nullptr, at, budget, row.data());
+    filter.limit_searches();
+    ConjunctionFilter verdicts(filter, budget);
+    if (std::optional<std::vector<std::uint32_t>> found = walk.completion_after(verdicts, token)) return *found;
   }
-  if (!follows_alternatives_) return;
-  AlternativeFilter verdicts(filter);
-  CanonicalAlternativeWalk(language_, verdicts, state).run();
+  return {};
+}
+
+// Returns false where a walk over states takes too much.
+bool KnownCompletions::walk_by_states(ExprId state, TokenFilter& filter) {
+  constexpr int kHalvings = 3;  // of the limit, where conjuncts can be followed: such a walk is soon the cheaper one
+  WalkLimit limit(language_.automaton, state, has_conjuncts(state) ? kHalvings : 0);
+  try {
+    language_.each_token(state, [&](std::uint32_t token, ExprId next) {
+      filter.add(token, {next, ExprSet::kEmpty});
+      limit.check();
+    });
+  } catch (const WalkLimit::Exceeded&) {
+    return false;
+  }
+  return true;
 }
 
 bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPosition& at,
@@ -284,20 +336,31 @@ bool KnownCompletions::add_within(const Mask* mask, ExprId state, const SplitPos
     for (const Successor& next : successors({state, budget.part})) {
       next.tokens->each([&](std::uint32_t token) { filter.add(token, next.node); });
     }
-  } else {
-    walk(state, filter);
+  } else if (follows_parts(state) || !walk_by_states(state, filter)) {
+    if (has_conjuncts(state)) {
+      follows_conjuncts_ = true;
+      add_by_conjuncts(state, at, budget, row);
+      return true;
+    }
+    follows_alternatives_ = true;
+    filter.limit_searches();
+    AlternativeFilter verdicts(filter);
+    CanonicalAlternativeWalk(language_, verdicts, state).run();
   }
   language_.meter.allocate(96);
   worst_[key(state, at, budget)] = filter.worst();
   return true;
 }
 
-std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId state, std::uint32_t token,
-                                                                       std::span<const SplitPosition> positions,
+std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId state,
+                                                                       std::span<const SplitPosition> before,
+                                                                       std::uint32_t token,
+                                                                       std::span<const SplitPosition> after,
                                                                        std::uint32_t most) {
+  if (has_conjuncts(state)) return completion_of_conjunction(state, before, token, after, most);
   std::optional<CompletionNode> nearest;
   for (ExprId next : CanonicalAlternativeWalk::states_after(language_, state, token)) {
-    for (const SplitPosition& at : positions) {
+    for (const SplitPosition& at : after) {
       const std::uint32_t length = search_.completion_length({next, at, token});
       if (length > most || length == kInfinite) continue;
       most = length;

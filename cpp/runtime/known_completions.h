@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "mask/mask.h"
 #include "runtime/completion_search.h"
+#include "runtime/conjunct_sets.h"
 #include "runtime/part_walk.h"
 #include "runtime/tokenized_language.h"
 
@@ -37,8 +38,13 @@ class KnownCompletions {
  public:
   // `part` is the automaton of the part that has a budget, or null.
   KnownCompletions(const TokenizedLanguage& language, Completions& completions, PretokenEndings& endings,
-                   CompletionSearch& search, Automaton* part)
-      : language_(language), completions_(completions), endings_(endings), search_(search), part_(part) {}
+                   CompletionSearch& search, ConjunctSets& conjuncts, Automaton* part)
+      : language_(language),
+        completions_(completions),
+        endings_(endings),
+        search_(search),
+        conjuncts_(conjuncts),
+        part_(part) {}
 
   // For budgets with a part. Whether a known completion of a node fits; `budget.part` is the state at the node.
   bool fits(const CompletionNode& node, const CompletionBudget& budget);
@@ -54,18 +60,22 @@ class KnownCompletions {
   bool add_within(const Mask* mask, ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                   std::uint32_t* row);
   bool needs_no_mask(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
-    return follows_alternatives_ && !budget.has_part() && budget.tokens != kInfinite &&
+    return follows_parts(state) && !budget.has_part() && budget.tokens != kInfinite &&
            !is_within_worst(state, at, budget);
   }
-  // Whether add_within() looks for completions of the alternatives of states, too: then it may add a token though the
-  // known completion of the state after it does not fit.
-  bool follows_alternatives() const { return follows_alternatives_; }
+  // Whether add_within() looks for completions of the alternatives or conjuncts of a state, too: then it may add a
+  // token though the known completion of the state after it does not fit.
+  bool follows_parts(ExprId state) const { return has_conjuncts(state) ? follows_conjuncts_ : follows_alternatives_; }
   // What add_within() of `other`, of the same language, has shown holds here.
-  void continue_from(const KnownCompletions& other) { follows_alternatives_ = other.follows_alternatives_; }
-  // The tokens of the shortest known completion, of at most `most` tokens, of an alternative after `token`, which leads
-  // `state` to one of the `positions`; or nothing.
-  std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::uint32_t token,
-                                                       std::span<const SplitPosition> positions, std::uint32_t most);
+  void continue_from(const KnownCompletions& other) {
+    follows_alternatives_ = other.follows_alternatives_;
+    follows_conjuncts_ = other.follows_conjuncts_;
+  }
+  // The tokens of a known completion, of at most `most` tokens, of an alternative after `token`, which leads `state`
+  // from one of the positions `before` to one of those `after`; or nothing.
+  std::vector<std::uint32_t> completion_of_alternative(ExprId state, std::span<const SplitPosition> before,
+                                                       std::uint32_t token, std::span<const SplitPosition> after,
+                                                       std::uint32_t most);
 
  private:
   struct Cost {
@@ -114,8 +124,16 @@ class KnownCompletions {
   };
   class TokenFilter;
   class AlternativeFilter;
+  class ConjunctionFilter;
 
-  void walk(ExprId state, TokenFilter& filter);
+  bool has_conjuncts(ExprId state) const {
+    return !language_.vocabulary().tokenizable_texts() && conjuncts_.is_near_intersection(state);
+  }
+  bool walk_by_states(ExprId state, TokenFilter& filter);
+  void add_by_conjuncts(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
+  std::vector<std::uint32_t> completion_of_conjunction(ExprId state, std::span<const SplitPosition> before,
+                                                       std::uint32_t token, std::span<const SplitPosition> after,
+                                                       std::uint32_t most);
   Key key(ExprId state, const SplitPosition& at, const CompletionBudget& budget) const {
     return {state_key(state, at.position), budget.part.value, PretokenTransitions::kNoToken, at.unsplit.value};
   }
@@ -142,8 +160,10 @@ class KnownCompletions {
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;
+  ConjunctSets& conjuncts_;
   Automaton* part_;
   bool follows_alternatives_ = false;  // once a walk over the states after tokens took too much
+  bool follows_conjuncts_ = false;     // once such a walk from an intersection did
   std::unordered_map<Key, Arrival, KeyHash> arrivals_;
   std::unordered_map<Key, Cost, KeyHash> of_searches_;  // by the last token of the node
   std::unordered_map<Key, Cost, KeyHash> worst_;        // over the tokens that follow a state and position

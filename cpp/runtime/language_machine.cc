@@ -1,6 +1,7 @@
 #include "runtime/language_machine.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -270,9 +271,9 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
                                                    std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);
   std::unordered_map<std::uint32_t, std::optional<bool>> verdicts;
-  std::vector<std::pair<std::uint32_t, ExprId>> open;  // tokens, and the states after them
+  std::vector<std::pair<std::uint32_t, ExprId>> open, refused;  // tokens, and the states after them
   Budget::Allowance allowance;
-  ItemBudget item(*vocabulary_, automaton_, budget_, state, tokens_after, allowance);
+  ItemBudget item(*vocabulary_, automaton_, budget_, state, tokens_after);
   bool removed = false;
   const auto remove = [&](std::uint32_t id, ExprId next) {
     if (item.fits(id, next)) return;
@@ -290,7 +291,7 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
     if (!verdict->second) {
       open.emplace_back(id, next);
     } else if (!*verdict->second) {
-      remove(id, next);
+      refused.emplace_back(id, next);
     }
   };
   bool is_whole = true;
@@ -302,6 +303,12 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
     for (std::size_t i = 0; i < visited.size(); ++i) row[i] &= visited[i];
   }
   search_open(verdicts, tokens_after, allowance);
+  // Tokens with escapes come last: each needs a completion of its own.
+  const auto has_escape = [&](const auto& each) {
+    return vocabulary_->bytes(each.first).find('\\') != std::string::npos;
+  };
+  if (automaton_.has_lists()) std::ranges::stable_partition(refused, std::not_fn(has_escape));
+  for (const auto& [id, next] : refused) remove(id, next);
   for (const auto& [id, next] : open) {
     if (!*verdicts[next.value]) remove(id, next);
   }

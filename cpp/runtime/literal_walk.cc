@@ -16,6 +16,19 @@ bool is_punctuation(unsigned byte) {
   return byte < 0x80 && !(byte >= '0' && byte <= '9') && !(byte >= 'A' && byte <= 'Z') && !(byte >= 'a' && byte <= 'z');
 }
 
+// The members that may come next: where the required ones fill the list up, they alone.
+std::span<const ExprId> allowed_members(const ExprSet& exprs, ExprId list) {
+  const UnorderedState state = exprs.unordered_state(list);
+  const std::span<const ExprId> members = exprs.operands(list).subspan(2);
+  return state.required == state.maximum ? members.first(state.required) : members;
+}
+
+UnorderedState state_after_member(const UnorderedState& state, bool is_required) {
+  return {state.minimum == 0 ? 0 : state.minimum - 1,
+          state.maximum == ExprSet::kUnbounded ? ExprSet::kUnbounded : state.maximum - 1,
+          state.required - static_cast<std::uint32_t>(is_required), MemberPosition::after_member};
+}
+
 ByteSet indent_bytes() { return ByteSet::of(' ') | ByteSet::of('\t'); }
 
 }  // namespace
@@ -136,6 +149,12 @@ void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, 
         }
         [[fallthrough]];
       case Op::unordered: {
+        if (expr.op == Op::unordered && expr.nonempty &&
+            exprs_.unordered_state(head).position != MemberPosition::after_member) {
+          kind = Choice::Kind::members;
+          if (expr.nullable) pending.push_back(rest);
+          break;
+        }
         std::vector<Derivatives::Term> terms;
         if (expr.op == Op::ordered) {
           derivatives_.expand_ordered(terms, head, rest);
@@ -167,7 +186,13 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
       });
       break;
     }
-    case Choice::Kind::members: follow_members(choice, at, Undeclared::followed); break;
+    case Choice::Kind::members:
+      if (exprs_[choice.head].op == Op::unordered) {
+        follow_unordered_members(choice, at);
+      } else {
+        follow_members(choice, at, Undeclared::followed);
+      }
+      break;
     case Choice::Kind::run: follow_run(exprs_[choice.head], choice.rest, at); break;
     case Choice::Kind::other: open_.push_back({choice.head, at.first, at.end}); break;
   }
@@ -208,6 +233,7 @@ const typename LiteralWalk<Trie>::CommonPrefix& LiteralWalk<Trie>::common_prefix
   const auto [known, is_new] = common_prefixes_.try_emplace(members.value);
   CommonPrefix& common = known->second;
   if (!is_new) return common;
+  if (exprs_[members].op == Op::unordered) return common = common_prefix_of_unordered(members);
   const OrderedMembers& list = exprs_.ordered_members(members);
   for (std::size_t i = exprs_[members].next_member(); i < list.members.size() && !common.has_required; ++i) {
     const ExprId name = name_of(list.members[i]);
@@ -257,6 +283,65 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
   }
   if (undeclared == Undeclared::left_out || list.others == ExprSet::kEmpty) return;
   pending_.push_back({after(list.others, i), at.first, at.end});
+}
+
+template <class Trie>
+typename LiteralWalk<Trie>::CommonPrefix LiteralWalk<Trie>::common_prefix_of_unordered(ExprId members) const {
+  const std::span<const ExprId> allowed = allowed_members(exprs_, members);
+  CommonPrefix common;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    const ExprId name = name_of(allowed[i]);
+    if (exprs_[name].op != Op::text) return {};
+    const std::string_view text = exprs_.text_of(name);
+    if (i == 0) common.text = text;
+    common.text.resize(static_cast<std::size_t>(
+        std::mismatch(common.text.begin(), common.text.end(), text.begin(), text.end()).first - common.text.begin()));
+  }
+  return common;
+}
+
+// Follows the members that may come next in any order, the same ones as in Derivatives::expand_unordered, whose lists
+// of the members that are left take quadratic time: such a list is built only where some token reads on after the name.
+template <class Trie>
+void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const OpenState& at) {
+  const UnorderedState state = exprs_.unordered_state(choice.head);
+  const std::vector<ExprId> parts(exprs_.operands(choice.head).begin(), exprs_.operands(choice.head).end());
+  const ExprId separator = parts[0], others = parts[1];
+  const std::size_t count = parts.size() - 2, allowed = allowed_members(exprs_, choice.head).size();
+  // The texts of `first`, then those of the list without member `i`; of the whole list if there is no such member.
+  const auto after = [&](ExprId first, std::size_t i) {
+    std::vector<ExprId> left(parts.begin() + 2, parts.end());
+    if (i < count) left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+    const UnorderedState next = state_after_member(state, i < state.required);
+    return exprs_.concat(first, exprs_.concat(exprs_.unordered(next, separator, others, left), choice.rest));
+  };
+  // After a member, what completes the list without it does, and a separator.
+  const auto note = [&](ExprId member) {
+    const std::uint32_t left =
+        saturating_add(liveness_.bound(separator), liveness_.bound(exprs_.concat(choice.head, choice.rest)));
+    builder_.note_length(saturating_add(liveness_.bound(member), left));
+  };
+  bool ends_inside = false;
+  const CommonPrefix& common = common_prefix(choice.head);
+  const bool is_cut_off = !common.text.empty() && !read_text(common.text, at, ends_inside);
+  if (ends_inside && is_cut_off) note(parts[2]);
+  for (std::size_t i = 0; i < (is_cut_off ? 0 : allowed); ++i) {
+    const ExprId member = parts[2 + i];
+    const ExprId name = name_of(member);
+    const bool has_name = exprs_[name].op == Op::text;
+    bool is_allowed = false;
+    const std::optional<OpenState> below =
+        has_name ? read_text(exprs_.text_of(name), at, is_allowed) : std::optional(at);
+    if (is_allowed) note(member);
+    if (!below) continue;
+    const ExprId value = !has_name                         ? member
+                         : exprs_[member].op == Op::concat ? exprs_[member].second()
+                                                           : ExprSet::kEpsilon;
+    pending_.push_back({after(value, i), below->first, below->end});
+  }
+  if (others != ExprSet::kEmpty && state.required < state.maximum) {
+    pending_.push_back({after(others, count), at.first, at.end});
+  }
 }
 
 // Follows a repeat of few bytes, such as an indent, without an expression for each count.

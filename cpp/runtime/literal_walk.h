@@ -75,7 +75,7 @@ struct OpenState {
 
 // One alternative of a state: the texts of `head`, then those of `rest`.
 struct Choice {
-  // A literal, a set of few bytes, a repeat of such a set, members in a fixed order, or something else.
+  // A literal, a set of few bytes, a repeat of such a set, the members of an object, or something else.
   enum class Kind : std::uint8_t { text, bytes, run, members, other } kind;
   ExprId head, rest;
 };
@@ -100,6 +100,7 @@ class LiteralWalk {
   void follow_text(std::string_view text, ExprId rest, const OpenState& at);
   enum class Undeclared : std::uint8_t { followed, left_out };
   void follow_members(const Choice& choice, const OpenState& at, Undeclared undeclared);
+  void follow_unordered_members(const Choice& choice, const OpenState& at);
   // The common prefix of the names of the members that may come next. has_required: the last of them is required, so
   // that one of them must come.
   struct CommonPrefix {
@@ -107,6 +108,7 @@ class LiteralWalk {
     bool has_required = false;
   };
   const CommonPrefix& common_prefix(ExprId members);
+  CommonPrefix common_prefix_of_unordered(ExprId members) const;
   ExprId name_of(ExprId member) const;
   void follow_pending(const OpenState& start);
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);

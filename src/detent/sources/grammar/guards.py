@@ -279,11 +279,12 @@ class Guards:
         or a guard do not count.
         """
         found = {number for number, path, left in before if left == Guard.NONE and not path.rivals}
-        for number in set(self.blanks) - found:
+        missing = self.blanks.keys() - found
+        for number in missing:
             del self.blanks[number]
-            if number in self._used_blanks:
-                self._used_blanks.clear()
-                raise _NoBlankError
+        if missing & self._used_blanks:
+            self._used_blanks.clear()
+            raise _NoBlankError
 
     def with_escape(self, terminal: int, path: Path, guard: int) -> tuple[Path, int]:
         """Return a path, with the guard `MAXIMAL` instead of a language if the path has an escape.

@@ -79,6 +79,9 @@ class _Annotation:
         self.narrowed_readings: dict[tuple[int, int, bool, frozenset[int]], _Reading] = {}
         self.known_tokens: dict[tuple[int, int, int, frozenset[int]], _Token] = {}
         self.class_of = self.classify()
+        for tokens in self.tokens.values():
+            for before, _ in tokens.values():
+                guards.check_blanks((number, path, left) for number, found in before for path, left in found)
         self.exits: dict[_Key, set[_Lexer]] = {}
         # The results of `decided`; and one class for all classes that read the terminals that may come next alike.
         self.known_decided: dict[tuple[int, _Lexer], _Lexer] = {}
@@ -262,8 +265,6 @@ class _Annotation:
                 ((number, path, left) for number, readings in before for path, left in readings),
                 key=lambda edge: (edge[0], edge[1].entry),
             )
-
-            self.guards.check_blanks(ignored)
 
             def accept(state: int) -> _core.Node | None:
                 if symbol == END:

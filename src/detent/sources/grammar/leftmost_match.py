@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from detent import _core
@@ -128,14 +129,10 @@ def leftmost_match(pattern: ParsedPattern, languages: LanguageSet) -> LeftmostMa
 
 def _match(tree: Tree, flags: int, languages: LanguageSet, has_one_width: bool = False) -> LeftmostMatch:
     search = _Search(tree, flags, languages)
-    loose = search.plain[id(tree)].loose
     after, cases, is_absorbed = final_lookahead(tree, flags, search.loose, languages)
-    # If no match is a proper prefix of another, there is one match, and the order has no influence.
-    longer = _SOME_BYTES
+    search.has_one_width = has_one_width
     if after is not None and not (cases or is_absorbed) and languages.is_within(after, CHARACTER):
-        longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
-    twice = _core.intersection([loose, _core.concat([loose, longer])])
-    search.has_one_match = has_one_width or languages.is_empty(twice)
+        search.longer = _core.intersection([_SOME_BYTES, _core.complement(_core.concat([after, ANY_BYTES]))])
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
     if search.is_ordered and after is not None:
         refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
@@ -219,11 +216,18 @@ class _Search:
     """Two traversals of a pattern: one for the texts of each part, one for the tentative texts."""
 
     def __init__(self, tree: Tree, flags: int, languages: LanguageSet) -> None:
-        self.languages = languages
-        self.has_assertion = False
-        self.is_ordered = self.has_one_match = False
+        self.tree, self.languages = tree, languages
+        self.has_assertion = self.is_ordered = self.has_one_width = False
+        self.longer = _SOME_BYTES  # the texts that may follow a match
         self.plain: dict[int, _Texts] = {}
         trampoline(self.plain_sequence, (tree, flags))
+
+    @cached_property
+    def has_one_match(self) -> bool:
+        """Whether no match is a proper prefix of another: then the order of choices has no influence."""
+        loose = self.plain[id(self.tree)].loose
+        twice = _core.intersection([loose, _core.concat([loose, self.longer])])
+        return self.has_one_width or self.languages.is_empty(twice)
 
     def last_loop(self, items: Tree) -> _core.Node | None:
         """Return the character set that a pattern repeats without bound at its end, or None."""
@@ -350,7 +354,7 @@ class _Search:
         influence.
         """
         longer = _core.concat([rival.loose, _SOME_BYTES])
-        if self.has_one_match or self.languages.is_empty(_core.intersection([texts, longer])):
+        if self.languages.is_empty(_core.intersection([texts, longer])) or self.has_one_match:  # the cheaper one first
             return node
         self.is_ordered = self.has_assertion = True
         return _core.concat([_core.lookahead(rival.full, True), node])

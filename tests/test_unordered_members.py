@@ -1,0 +1,110 @@
+"""Lists of members in any order against plain Python: every mask on the way through random texts."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from random import Random
+
+import pytest
+
+import detent
+from detent import _core
+from detent.language import Language
+from detent.sources.nodes import concat
+
+_NAMES = ['"ab":', '"abc":', '"b":', '"é":', '"long name":']
+_TOKENS = ['"', "a", "b", "c", "ab", '"a', '"ab', '"ab"', '":', '"ab":', '"ab":1', '"ab":0,"', '"b":1,"ab', ":", "0"]
+_TOKENS += ["1", ",", "{", "}", '{"', '{"abc', '{"b":0', "1}", "0,", '0,"', "é", '"é":', "long", " name", '"z', "z"]
+# Tokens that read on past a member: whether the list may go on without it, or end.
+_TOKENS += ["}}", '{"b":0,', '{"b":0}', '{"b":1,"b":0', '{"b":1,"ab":0}', ',"b":0}', ',"b":0,"b":1', '{"b', ',"b']
+_TOKENS += ['{"long', ',"ab":0,"b":0}', '{"ab":1,"b":0,"ab":1', '{"z":1}', '{"ab":0}', ',"ab":1}']
+_TOKENS += ['{"ab":0,"z":1,"z":1']
+_OTHER = '"z":1'
+
+
+def _node(members: list[tuple[str, bool]], has_others: bool, least: int, most: int) -> _core.Node:
+    values = _core.byte_set(b"01")
+    written = [(concat(name, values), is_required) for name, is_required in members]
+    others = concat(_OTHER) if has_others else None
+    return concat("{", _core.unordered(written, others, concat(","), least, most), "}")
+
+
+def _texts(members: list[tuple[str, bool]], has_others: bool, least: int, most: int) -> set[str]:
+    """Return all texts: each arrangement of the members that may be there, with others between them."""
+    found: set[str] = set()
+    required = {name for name, is_required in members if is_required}
+    for size in range(least, most + 1):
+        for others in range(size + 1 if has_others else 1):
+            for names in permutations([name for name, _ in members] + [_OTHER] * others, size):
+                named = [name for name in names if name != _OTHER]
+                if len(named) != size - others or not required <= {*named}:
+                    continue
+                for values in product("01", repeat=len(named)):
+                    left = iter(values)
+                    found.add("{" + ",".join(one if one == _OTHER else one + next(left) for one in names) + "}")
+    return found
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_masks(seed: int) -> None:
+    rng = Random(seed)
+    members = [(name, rng.random() < 0.4) for name in rng.sample(_NAMES, rng.randint(1, 4))]
+    has_others = rng.random() < 0.5
+    most = rng.randint(1, 3)
+    least = rng.randint(0, most)
+    texts = _texts(members, has_others, least, most)
+    vocabulary = detent.Vocabulary([*(token.encode() for token in _TOKENS), b"</s>"], eos_token_ids=[len(_TOKENS)])
+    language = Language(_node(members, has_others, least, most), "members")
+    beginnings = {text.encode()[:end] for text in texts for end in range(len(text.encode()) + 1)}
+    try:
+        guide = detent.compile(language, vocabulary)
+    except detent.EmptyLanguageError:
+        assert not texts
+        return
+    # All of these texts are concatenations of tokens.
+    for _ in range(12):
+        matcher, text = guide.matcher(), b""
+        while not matcher.is_finished:
+            allowed = {token for token in matcher.allowed() if token != len(_TOKENS)}
+            expected = {i for i, token in enumerate(_TOKENS) if text + token.encode() in beginnings}
+            assert allowed == expected, (members, has_others, least, most, text)
+            assert (len(_TOKENS) in matcher.allowed()) is (text.decode() in texts)
+            token = rng.choice(sorted(matcher.allowed()))
+            matcher.advance(token)
+            text += b"" if token == len(_TOKENS) else _TOKENS[token].encode()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_budgets(seed: int) -> None:
+    """Each token within a budget of tokens is one after which some text is complete within what is left."""
+    rng = Random(seed)
+    members = [(name, rng.random() < 0.4) for name in rng.sample(_NAMES, rng.randint(1, 3))]
+    has_others = rng.random() < 0.5
+    most = rng.randint(1, 3)
+    texts = {text.encode() for text in _texts(members, has_others, 0, most)}
+    if not texts:
+        return
+    vocabulary = detent.Vocabulary([*(token.encode() for token in _TOKENS), b"</s>"], eos_token_ids=[len(_TOKENS)])
+    guide = detent.compile(Language(_node(members, has_others, 0, most), "members"), vocabulary)
+    fewest: dict[bytes, int] = {}  # tokens that complete a text, by its beginning
+    for text in texts:
+        ends = {len(text): 0}
+        for start in range(len(text) - 1, -1, -1):
+            after = [
+                ends.get(start + len(token.encode()), 99)
+                for token in _TOKENS
+                if text[start:].startswith(token.encode())
+            ]
+            ends[start] = 1 + min(after, default=98)
+        for start, count in ends.items():
+            fewest[text[:start]] = min(fewest.get(text[:start], 99), count)
+    for budget in range(fewest[b""], fewest[b""] + 8):
+        matcher, text, left = guide.matcher(max_tokens=budget), b"", budget
+        while not matcher.is_finished:
+            allowed = {token for token in matcher.allowed() if token != len(_TOKENS)}
+            expected = {i for i, token in enumerate(_TOKENS) if fewest.get(text + token.encode(), 99) <= left - 1}
+            assert allowed == expected, (members, has_others, most, text, left)
+            token = rng.choice(sorted(matcher.allowed()))
+            matcher.advance(token)
+            text += b"" if token == len(_TOKENS) else _TOKENS[token].encode()
+            left -= 1
