@@ -238,6 +238,17 @@ def test_a_rule_whose_first_steps_take_long_is_refused_by_compile(rule: detent.L
         assert found.value.subject == "work"
 
 
+@needs_shared
+def test_a_rule_whose_canonical_steps_take_long_is_refused_by_compile() -> None:
+    """The first canonical mask is small, and so are all plain ones; the second canonical one takes all states."""
+    vocabulary = real_vocabulary("llama3")
+    rule = detent.grammar("start: /(a|b)*a(a|b){30}/")
+    detent.compile(rule, vocabulary)
+    for _ in range(2):
+        with pytest.raises(detent.LimitError, match="simplify it or raise Limits"):
+            detent.compile(rule, vocabulary, canonical=True)
+
+
 def test_an_array_of_very_many_states_is_refused_while_it_is_read() -> None:
     with pytest.raises(detent.LimitError, match="simplify its oneOf, anyOf, not and counts") as found:
         detent.json_schema({"type": "array", "contains": {"const": 1}, "minContains": 100_000})

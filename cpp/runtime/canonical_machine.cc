@@ -15,6 +15,28 @@ namespace {
 constexpr int kTrials = 4;
 constexpr std::int64_t kLittleWork = 2'000;
 
+// Whether later masks of a language may cost far more than the first one. A trial takes half of the time that most
+// schemas need to compile, so it is left out for those without intersections and complements.
+bool may_get_costly(Automaton& automaton) {
+  return automaton.edit([&](const ExprSet& exprs, Derivatives&, Liveness&) {
+    if (!exprs[automaton.start()].nonempty) return true;
+    for (std::uint32_t id = 0; id < exprs.size(); ++id) {
+      if (exprs[ExprId{id}].op == Op::json_escaped) return false;
+    }
+    return true;
+  });
+}
+
+// The first token of a trial: after a short one, most of the language is still ahead.
+std::optional<std::uint32_t> shortest_token(const Vocabulary& vocabulary, std::span<const std::uint32_t> row) {
+  std::optional<std::uint32_t> found;
+  for (std::uint32_t token = 0; token < vocabulary.size(); ++token) {
+    if ((row[token >> 5] >> (token & 31) & 1) == 0 || !vocabulary.is_text(token)) continue;
+    if (!found || vocabulary.bytes(token).size() < vocabulary.bytes(*found).size()) found = token;
+  }
+  return found;
+}
+
 std::shared_ptr<PretokenTransitions> of_vocabulary(std::shared_ptr<PretokenTransitions> transitions,
                                                    const Vocabulary& vocabulary) {
   if (&transitions->vocabulary() != &vocabulary) throw Error(ErrorKind::argument, "transitions");
@@ -47,18 +69,21 @@ void CanonicalMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x63616e6f6e;
   const Automaton& automaton = language_.automaton();
   const Hash128 key = mix(mix(automaton.hash(language_.start()), kRefused), constraint_.cache_key());
-  try_and_remember_refusal(vocabulary(), key, automaton.limits().compile_steps(), [this] { try_first_steps(); });
+  try_and_remember_refusal(vocabulary(), key, automaton.limits(), automaton.limits().compile_steps(),
+                           [this] { try_first_steps(); });
 }
 
 void CanonicalMachine::try_first_steps() {
   std::vector<std::uint32_t> row(vocabulary().word_count());
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), {});
+  const bool is_tried = may_get_costly(language_.automaton());
   constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
   language_.begin_decoding();
+  if (!is_tried) return;
   TokenState state = state_of(language_.start(), context);
   limit_work(language_.automaton().limits().compile_steps());
   for (int i = 0; i < kTrials; ++i) {
-    const std::optional<std::uint32_t> token = middle_bit(row);
+    const std::optional<std::uint32_t> token = i == 0 ? shortest_token(vocabulary(), row) : middle_bit(row);
     if (!token) break;
     const std::int64_t before = language_.automaton().work();
     const TokenStep next = step(state, *token);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "mask/mask_builder.h"
 #include "mask/mask_cache.h"
 #include "vocab/vocabulary.h"
@@ -45,19 +46,23 @@ inline void keep_long_tokens(const Vocabulary& vocabulary, std::size_t bytes, st
   if (has_any) std::ranges::copy(kept, row.begin());
 }
 
-// Calls attempt(), and remembers in the mask cache, by `key`, where it takes more than `most` steps. A second
-// compilation of the language finds more masks cached and might otherwise stay below the limit: the same language must
-// be refused each time.
+// Calls attempt(), and remembers in the mask cache, by `key`, where it reaches one of the limits or takes more than
+// `most` steps. A second compilation of the language finds more masks cached and might otherwise stay below the limit:
+// the same language must be refused each time.
 template <class Attempt>
-void try_and_remember_refusal(const Vocabulary& vocabulary, const Hash128& key, std::int64_t most, Attempt attempt) {
-  const Hash128 refusal = mix(key, static_cast<std::uint64_t>(most));
+void try_and_remember_refusal(const Vocabulary& vocabulary, const Hash128& key, const Limits& limits, std::int64_t most,
+                              Attempt attempt) {
+  Hash128 refusal = key;
+  for (std::int64_t limit : {most, limits.states, limits.memory_bytes}) {
+    refusal = mix(refusal, static_cast<std::uint64_t>(limit));
+  }
   if (vocabulary.cache().find(refusal, MaskCache::Kind::reference)) {
     throw Error(ErrorKind::limit, "compiled_work", most + 1, most);
   }
   try {
     attempt();
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::limit && error.limit() == most) {
+    if (error.kind() == ErrorKind::limit) {
       MaskBuilder none(vocabulary.word_count());
       vocabulary.cache().insert(refusal, none.finish(), MaskCache::Kind::reference);
     }

@@ -34,12 +34,6 @@ bool searches(Automaton& automaton) {
   return automaton.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return has_conjuncts_that_search(exprs); });
 }
 
-// The most work of a trial. Masks of such an intersection soon take much more than those that are tried.
-std::int64_t trial_steps(Automaton& automaton) {
-  const std::int64_t steps = automaton.limits().trial_steps();
-  return searches(automaton) ? steps * 2 / 5 : steps;
-}
-
 }  // namespace
 
 class LanguageMachine::WorkLimit {
@@ -140,7 +134,8 @@ std::shared_ptr<const Mask> LanguageMachine::mask_of(ExprId state) {
 
 void LanguageMachine::compute_first_mask() {
   constexpr std::uint64_t kRefused = 0x72656675736564;
-  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), trial_steps(automaton_),
+  const Limits& limits = automaton_.limits();
+  try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), limits, limits.trial_steps(),
                            [this] { try_first_masks(); });
 }
 
@@ -167,8 +162,9 @@ void LanguageMachine::try_next_masks(const Mask& first, int trials, std::size_t 
   std::vector<std::uint32_t> row(vocabulary_->word_count());
   first.write(row.data(), row.size());
   ExprId state = start();
-  const std::int64_t before = automaton_.work(), most = trial_steps(automaton_);
-  for (int i = 0; i < trials && automaton_.work() - before < kMostWorkOfTrials; ++i) {
+  const std::int64_t before = automaton_.work(), most = automaton_.limits().trial_steps();
+  for (int i = 0; i < trials; ++i) {
+    if (token_bytes > 0 && automaton_.work() - before > kMostWorkOfTrials) break;
     if (token_bytes > 0) keep_long_tokens(*vocabulary_, token_bytes, row);
     const std::optional<std::uint32_t> token = middle_bit(row);
     if (!token) break;
