@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,7 +63,7 @@ struct Letter {
   std::uint8_t byte;
 };
 
-// A string that an alternative accepts, and the alternative after each byte.
+// A string that leads from an alternative to another one, and the alternative after each byte.
 struct AlternativePath {
   std::string text;
   std::vector<AlternativeId> after;
@@ -87,10 +88,11 @@ class Alternatives {
   const AlternativeLoop& make_loop(AlternativeId id);
   // The alternative of a live state with the least bound on its completion.
   AlternativeId nearest(ExprId state);
-  // Follows the alternatives whose bounds are least, as long as these fall. `letters` has one for each byte class; of
-  // several bytes that do as well, the first one is taken. Nothing where bounds do not fall, or after `max_steps` steps
-  // of the meter.
-  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters, std::int64_t max_steps);
+  // Follows the alternatives whose bounds are least, as long as these fall, to one that accepts or that `is_end`.
+  // `letters` has one for each byte class; of several bytes that do as well, the first one is taken. Nothing where
+  // bounds do not fall, or after `max_steps` steps of the meter.
+  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters,
+                                         const std::function<bool(AlternativeId)>& is_end, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one, as far as the forms show it. Cost: one
   // comparison for each pair of an alternative and one that stays.
   void drop_included(std::vector<AlternativeId>& set) const;

@@ -362,8 +362,10 @@ AlternativeId Automaton::nearest_alternative(ExprId state) {
 }
 
 std::optional<AlternativePath> Automaton::descend(AlternativeId from, std::span<const Letter> letters,
+                                                  const std::function<bool(AlternativeId)>& is_end,
                                                   std::int64_t max_steps) {
-  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, max_steps); });
+  return edit(
+      [&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, is_end, max_steps); });
 }
 
 void Automaton::drop_included(std::vector<AlternativeId>& set) {

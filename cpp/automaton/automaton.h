@@ -120,7 +120,8 @@ class Automaton {
   // The alternative that is nearest to acceptance by its bound, and a path from one along falling bounds
   // (Alternatives).
   AlternativeId nearest_alternative(ExprId state);
-  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters, std::int64_t max_steps);
+  std::optional<AlternativePath> descend(AlternativeId from, std::span<const Letter> letters,
+                                         const std::function<bool(AlternativeId)>& is_end, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one of the set, as far as the forms show it.
   void drop_included(std::vector<AlternativeId>& set);
   // A bound, in bytes, on the shortest completion after any text inside the JSON string that the live `state` begins

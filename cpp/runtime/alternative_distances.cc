@@ -102,7 +102,12 @@ void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance)
   const std::int64_t most =
       allowance.is_unlimited() ? INT64_MAX : std::max(kFewestSteps, allowance.work / allowance.nodes_per_step);
   std::size_t length = 0;
-  if (const std::optional<AlternativePath> path = automaton_.descend(id, letters(), most)) {
+  // Two paths that meet stay together: the second one is short.
+  const auto is_written = [&](AlternativeId other) {
+    const auto found = bounds_.find(other.value);
+    return other != id && found != bounds_.end() && found->second.is_written;
+  };
+  if (const std::optional<AlternativePath> path = automaton_.descend(id, letters(), is_written, most)) {
     note_path(id, *path);
     length = path->text.size();
     known.tightened = true;
@@ -122,6 +127,7 @@ void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance)
 void AlternativeDistances::note_path(AlternativeId id, const AlternativePath& path) {
   const std::vector<std::uint32_t> tokens = vocabulary_.fewest_tokens(path.text);
   auto left = static_cast<std::uint32_t>(tokens.size());
+  if (!path.after.empty()) left = saturating_add(left, bounds(path.after.back()).upper);
   std::size_t length = 0;
   for (std::uint32_t token : tokens) {
     Bounds& known = bounds(id);

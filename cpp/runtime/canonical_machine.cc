@@ -16,14 +16,16 @@ constexpr int kTrials = 4;
 constexpr std::int64_t kLittleWork = 2'000;
 
 // Whether later masks of a language may cost far more than the first one. A trial takes half of the time that most
-// schemas need to compile, so it is left out for those without intersections and complements.
+// schemas need to compile, so it is left out for those in which no intersection was made that may be empty.
 bool may_get_costly(Automaton& automaton) {
   return automaton.edit([&](const ExprSet& exprs, Derivatives&, Liveness&) {
-    if (!exprs[automaton.start()].nonempty) return true;
+    bool has_strings = false;
     for (std::uint32_t id = 0; id < exprs.size(); ++id) {
-      if (exprs[ExprId{id}].op == Op::json_escaped) return false;
+      const Expr& expr = exprs[ExprId{id}];
+      if (expr.op == Op::intersection && !expr.nonempty) return true;
+      has_strings |= expr.op == Op::json_escaped;
     }
-    return true;
+    return !has_strings;
   });
 }
 
