@@ -36,7 +36,9 @@ LANGUAGES = {
     "excluded": excluded(LETTERS[:9]),
     "required": required(zip("abcd", "zyxw", strict=True), ".{1,60}"),
     "contained": strings(LETTERS[:14]),
-    "distances": strings([f"{a}.{{{i + 3}}}{b}" for i, (a, b) in enumerate(("ab", "bc", "cd"))], maxLength=60),
+    "distances": strings(
+        [f"{a}.{{{i + 3}}}{b}" for i, (a, b) in enumerate(zip("abc", "bcd", strict=True))], maxLength=60
+    ),
     "in a member": detent.json_schema(
         {"properties": {"a": {"type": "string", "allOf": [{"pattern": a} for a in LETTERS[:14]]}}, "required": ["a"]}
     ),
