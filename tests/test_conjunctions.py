@@ -67,6 +67,39 @@ def _check_walk(language: detent.Language, vocabulary: detent.Vocabulary, seed: 
         state = dfa.advance(state, _TOKENS[choice])
 
 
+_WIDE_TOKENS = sorted({b'"', b'x"', *(word.encode() for word in _WORDS), "ab\u00e9".encode(), b"\\u0061", b"\\u00"})
+_WIDE = {
+    "lookaheads": detent.regex("".join(f"(?=.*{pair})" for pair in _CONTAINED[:4]) + ".{0,16}"),
+    "a lower bound": detent.regex(f"(?=.*{_CONTAINED[0]})(?=.*{_CONTAINED[1]})(?=.*{_CONTAINED[2]}).{{9,11}}"),
+    "strings": detent.json_schema(
+        {"type": "string", "allOf": [{"pattern": pair} for pair in _CONTAINED[:4]], "maxLength": 14}, spelling="any"
+    ),
+    "one of several patterns": detent.json_schema(
+        {"oneOf": [{"type": "string", "pattern": pair, "maxLength": 12} for pair in _CONTAINED[:4]]}, spelling="any"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _WIDE)
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_of_characters(name: str, seed: int) -> None:
+    """Each step of a text that ends near its last character: the tokens that fit beside those that the DFA takes."""
+    language = _WIDE[name]
+    tokens = sorted({*_WIDE_TOKENS, *(bytes([byte]) for byte in range(256))})
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    guide = detent.compile(language, vocabulary, limits=detent.Limits(work=200_000_000))
+    matcher, state, rng = guide.matcher(), dfa.start, Random(seed)
+    for _ in range(12):
+        allowed = [i for i in matcher.allowed() if i < len(tokens)]
+        assert allowed == [i for i, token in enumerate(tokens) if dfa.advance(state, token)]
+        if not allowed:
+            return
+        choice = rng.choice([i for i in allowed if len(tokens[i]) < 3] or allowed)
+        matcher.advance(choice)
+        state = dfa.advance(state, tokens[choice])
+
+
 @pytest.mark.parametrize("name", _LANGUAGES)
 @pytest.mark.parametrize("seed", range(3))
 def test_masks_along_walks(name: str, seed: int, vocabulary: detent.Vocabulary) -> None:

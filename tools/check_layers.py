@@ -55,6 +55,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "alternative_distances",
             "alternative_sets",
             "alternative_walk",
+            "conjunct_search",
             "conjunction_walk",
             "class_run",
             "free_bytes",

@@ -493,6 +493,14 @@ std::optional<std::string> Automaton::some_completion(ExprId state) {
   return text;
 }
 
+void Automaton::add_work(std::int64_t steps) {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  meter_.restart();
+  meter_.step(steps);
+  note_work();
+}
+
 std::int64_t Automaton::state_count() {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);

@@ -214,6 +214,8 @@ class Automaton {
     return result;
   }
 
+  // Counts work that was done outside of the automaton.
+  void add_work(std::int64_t steps);
   // The work that was done so far, in steps of the meter: some 0.1 us each. Takes no lock.
   std::int64_t work() const { return work_.load(std::memory_order_relaxed); }
   // The number of expressions that decoding has added, here and in the automata before this one.

@@ -48,6 +48,12 @@ bool is_one_character(const ExprSet& exprs, ExprId id) {
   return true;
 }
 
+bool CharacterCounts::is_character(ExprId id) {
+  const auto [known, is_new] = is_character_.try_emplace(id.value);
+  if (is_new) known->second = is_one_character(exprs_, id);
+  return known->second;
+}
+
 std::optional<CharacterCounts::Fewest> CharacterCounts::fewest(ExprId id) { return find_fewest(id, 0); }
 
 // Among the texts with the fewest characters, takes one with the fewest bytes.
@@ -104,7 +110,7 @@ std::optional<CharacterCounts::Fewest> CharacterCounts::find_fewest(ExprId id, i
 
 // A residual of a sequence ends in the same last part. A residual of a loop is the rest of one character, then the
 // loop.
-bool CharacterCounts::has_every_longer(ExprId id, int depth) const {
+bool CharacterCounts::has_every_longer(ExprId id, int depth) {
   if (depth == kMaxDepth) return false;
   while (exprs_[id].op == Op::concat) id = exprs_[id].second();
   const Expr& expr = exprs_[id];
@@ -112,7 +118,7 @@ bool CharacterCounts::has_every_longer(ExprId id, int depth) const {
     return std::ranges::all_of(exprs_.operands(id),
                                [&](ExprId operand) { return has_every_longer(operand, depth + 1); });
   }
-  return expr.op == Op::repeat && expr.maximum() == ExprSet::kUnbounded && is_one_character(exprs_, expr.part());
+  return expr.op == Op::repeat && expr.maximum() == ExprSet::kUnbounded && is_character(expr.part());
 }
 
 std::optional<CharacterCounts::Bounded> CharacterCounts::bounded(ExprId id) {
@@ -143,7 +149,7 @@ std::optional<CharacterCounts::Bounded> CharacterCounts::bounded_below_need(Expr
 }
 
 // An upper bound on the characters of a text of `id`, where it is a sequence of bytes and of counted characters.
-std::uint32_t CharacterCounts::most_characters(ExprId id) const {
+std::uint32_t CharacterCounts::most_characters(ExprId id) {
   std::uint32_t most = 0;
   for (ExprId rest = id; rest != ExprSet::kEpsilon && most != UINT32_MAX;) {
     const bool is_sequence = exprs_[rest].op == Op::concat;
@@ -157,7 +163,7 @@ std::uint32_t CharacterCounts::most_characters(ExprId id) const {
       const Expr& part = exprs_[expr.part()];
       const bool is_byte =
           part.op == Op::bytes && exprs_.set(part.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF));
-      if (is_byte || is_one_character(exprs_, expr.part())) more = is_byte ? 0 : expr.maximum();
+      if (is_byte || is_character(expr.part())) more = is_byte ? 0 : expr.maximum();
     }
     most = saturating_add(most, more);
   }

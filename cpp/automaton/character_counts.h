@@ -48,13 +48,15 @@ class CharacterCounts {
  private:
   std::optional<Fewest> find_fewest(ExprId id, int depth);
   std::optional<Bounded> bounded_below_need(ExprId id);
-  std::uint32_t most_characters(ExprId id) const;
-  bool has_every_longer(ExprId id, int depth) const;
+  std::uint32_t most_characters(ExprId id);
+  bool has_every_longer(ExprId id, int depth);
+  bool is_character(ExprId id);  // is_one_character, remembered
   bool read_bound(ExprId id, std::vector<ByteSet>& missing, Bounded& bound) const;
   bool completes_character(std::vector<ExprId> rest, std::span<const ByteSet> missing, int depth) const;
 
   const ExprSet& exprs_;
   std::unordered_map<std::uint32_t, std::optional<Fewest>> known_;
+  std::unordered_map<std::uint32_t, bool> is_character_;
 };
 
 }  // namespace detent

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "automaton/alternatives.h"
+#include "base/utf8_position.h"
+#include "expr/json_string.h"
 
 namespace detent {
 namespace {
@@ -42,6 +44,25 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   }
 }
 
+// Whether a text of `id` may begin with any number of characters that do not matter.
+bool may_match_anywhere(const ExprSet& exprs, ExprId id) {
+  const auto begins_with_loop = [&exprs](ExprId each) {
+    if (exprs[each].op != Op::concat) return false;
+    const Expr& head = exprs[exprs[each].first()];
+    return head.op == Op::repeat && head.maximum() == ExprSet::kUnbounded && is_one_character(exprs, head.part());
+  };
+  return exprs[id].op == Op::union_of ? std::ranges::any_of(exprs.operands(id), begins_with_loop)
+                                      : begins_with_loop(id);
+}
+
+// The number of conjuncts of an operand that may match anywhere.
+std::ptrdiff_t count_searches(const ExprSet& exprs, ExprId operand) {
+  const auto searches = [&exprs](ExprId each) { return may_match_anywhere(exprs, each); };
+  if (exprs[operand].op != Op::complement) return searches(operand);
+  const ExprId part = exprs[operand].part();
+  return exprs[part].op == Op::union_of ? std::ranges::count_if(exprs.operands(part), searches) : searches(part);
+}
+
 // Whether `rest` begins with a quotation mark: it ends the JSON string at one position in all conjuncts.
 bool ends_string(const ExprSet& exprs, ExprId rest) {
   const ExprId first = exprs[rest].op == Op::concat ? exprs[rest].first() : rest;
@@ -66,6 +87,79 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
     for (ExprId& part : found) part = exprs.concat(part, expr.second());
   }
   return found.empty() || found.size() > kMaxConjuncts ? std::vector<ExprId>{id} : found;
+}
+
+bool has_conjuncts_that_search(const ExprSet& exprs) {
+  for (std::uint32_t value = 0; value < exprs.size(); ++value) {
+    const ExprId id{value};
+    std::ptrdiff_t count = 0;
+    if (exprs[id].op == Op::complement) count = count_searches(exprs, id);
+    if (exprs[id].op == Op::intersection) {
+      for (ExprId operand : exprs.operands(id)) count += count_searches(exprs, operand);
+    }
+    if (count > 1) return true;
+  }
+  return false;
+}
+
+std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  const ExprId first = is_sequence ? exprs[conjunct].first() : conjunct;
+  const bool is_string = exprs[first].op == Op::json_escaped;
+  ExprId at = is_string ? exprs[first].part() : conjunct;
+  std::vector<ExprId> missing;  // the bytes that complete a character
+  for (; exprs[at].op == Op::concat && missing.size() < kMaxContinuationBytes; at = exprs[at].second()) {
+    const ExprId head = exprs[at].first();
+    const Expr& byte = exprs[head].op == Op::repeat ? exprs[exprs[head].part()] : exprs[head];
+    const bool is_fixed = exprs[head].op != Op::repeat || exprs[head].minimum() == exprs[head].maximum();
+    if (byte.op != Op::bytes || !is_fixed) return std::nullopt;
+    if (!exprs.set(byte.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF))) return std::nullopt;
+    missing.push_back(head);
+  }
+  const Expr count = exprs[at];
+  if (count.op != Op::repeat || count.maximum() == ExprSet::kUnbounded || !is_one_character(exprs, count.part())) {
+    return std::nullopt;
+  }
+  const ExprId any = exprs.repeat(count.part(), 0, ExprSet::kUnbounded);
+  const auto with_bytes = [&](ExprId characters) {
+    for (std::size_t i = missing.size(); i-- > 0;) characters = exprs.concat(missing[i], characters);
+    return characters;
+  };
+  CountedCharacters found{with_bytes(any), any, ExprSet::kEmpty, count.maximum()};
+  if (count.minimum() > 0) {
+    found.at_least = with_bytes(exprs.repeat(count.part(), count.minimum(), ExprSet::kUnbounded));
+  }
+  if (!is_string) return found;
+  const std::uint32_t position = exprs[first].escape_position(), bits = exprs[first].escape_bits();
+  // Before its last digit, an escape is open a character that the texts still hold.
+  if (!is_character_known(position, bits)) {
+    if (found.maximum == 0) return std::nullopt;
+    --found.maximum;
+  }
+  const std::uint32_t dialect = is_serialized(position) ? kSerialized : 0;
+  const ExprId rest = is_sequence ? exprs[conjunct].second() : ExprSet::kEpsilon;
+  const auto string = [&](ExprId texts, std::uint32_t at_position, std::uint32_t at_bits) {
+    return exprs.concat(exprs.json_escaped(texts, at_position, at_bits), rest);
+  };
+  found.unbounded = string(found.unbounded, position, bits);
+  found.between = string(any, static_cast<std::uint32_t>(EscapePosition::text) | dialect, 0);
+  if (found.at_least != ExprSet::kEmpty) found.at_least = string(found.at_least, position, bits);
+  return found;
+}
+
+bool is_json_string(const ExprSet& exprs, ExprId conjunct) {
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  return exprs[is_sequence ? exprs[conjunct].first() : conjunct].op == Op::json_escaped;
+}
+
+std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, ExprId conjunct) {
+  const bool is_string = is_json_string(exprs, conjunct);
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  const Expr& string = exprs[is_string && is_sequence ? exprs[conjunct].first() : conjunct];
+  const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(is_string ? string.part() : conjunct);
+  if (!fewest || fewest->characters == 0) return 0;
+  const bool is_open = is_string && !is_character_known(string.escape_position(), string.escape_bits());
+  return fewest->characters - is_open;
 }
 
 }  // namespace detent

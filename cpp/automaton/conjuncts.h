@@ -1,8 +1,10 @@
 // Conjuncts: states as intersections of simpler states.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "automaton/character_counts.h"
 #include "expr/expr_set.h"
 
 namespace detent {
@@ -16,5 +18,25 @@ bool is_self_contained(const Expr& expr);
 std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id);
 
 inline constexpr std::size_t kMaxConjuncts = 64;
+
+// Whether some intersection has two conjuncts or more that may match anywhere, such as `.*a.{9}b.*` and its complement.
+// Their sets may be many, and some of them take long searches. Cost: linear in the operands of intersections.
+bool has_conjuncts_that_search(const ExprSet& exprs);
+
+// A conjunct that permits up to some number of characters, such as .{2,100}, as an intersection.
+struct CountedCharacters {
+  ExprId unbounded;       // the same without bounds; inside a character, its rest, then any characters
+  ExprId between;         // `unbounded` between characters: each text leads there after each whole character
+  ExprId at_least;        // the lower bound by itself, such as .{2,}; the empty language where there is none
+  std::uint32_t maximum;  // the characters that may still begin
+};
+// Reads `conjunct` as such an intersection. It may be a JSON string, whose characters count before they are escaped,
+// and it may begin inside a character. Returns nothing where its form is another one.
+std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct);
+
+// Whether a conjunct begins inside a JSON string.
+bool is_json_string(const ExprSet& exprs, ExprId conjunct);
+// A lower bound on the characters that begin in each text of a conjunct; in a JSON string, before they are escaped.
+std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, ExprId conjunct);
 
 }  // namespace detent

@@ -69,8 +69,9 @@ class LanguageMachine final : public TokenMachine {
   RepeatedItems& repeated() { return repeated_; }
   Budget& budget() { return budget_; }
   // Computes the mask of the start as the last part of compilation. It is usually the slowest mask, and caches states
-  // for the next ones. If it took much work, or the language has lists of distinct items, also computes masks of the
-  // next steps; throws `limit` where one takes more than Limits::trial_steps. So a costly language is refused before
+  // for the next ones. If it took much work, or the language has lists of distinct items or intersections of patterns
+  // that may match anywhere, also computes masks of the next steps; throws `limit` where one takes more than
+  // Limits::trial_steps. So a costly language is refused before
   // decoding.
   void compute_first_mask();
   // Ends compiling; no other thread may use the machine yet.
@@ -83,7 +84,7 @@ class LanguageMachine final : public TokenMachine {
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
   void try_first_masks();
-  void try_next_masks(const Mask& first, int trials);
+  void try_next_masks(const Mask& first, int trials, std::size_t token_bytes);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Throws TooMuchWork when a walk exceeds its work limit.
   class WorkLimit;

@@ -1,0 +1,395 @@
+#include "runtime/conjunct_search.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "automaton/conjuncts.h"
+#include "expr/lengths.h"
+
+namespace detent {
+namespace {
+
+constexpr std::size_t kMaxCompletions = 64;
+// The states that all searches may expand: of those that count characters, what one search finds serves others.
+constexpr std::size_t kMaxExpansions = 4'096, kMaxCounted = 16'384;
+constexpr std::size_t kMaxSets = 65'536;  // of a search; a set takes some 500 bytes
+
+}  // namespace
+
+ConjunctSearch::ConjunctSearch(Automaton& automaton)
+    : automaton_(automaton), sets_(automaton.class_count()), expansions_left_{kMaxExpansions, kMaxCounted} {
+  std::vector<std::uint32_t> counts(automaton_.class_count());
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::uint8_t byte_class = automaton_.class_of()[byte];
+    if (counts[byte_class]++ == 0) bytes_.push_back(static_cast<std::uint8_t>(byte));
+  }
+  const auto members = [&](std::uint8_t byte) { return byte < 0x80 ? counts[automaton_.class_of()[byte]] : 0; };
+  common_byte_ = *std::ranges::max_element(bytes_, {}, members);
+  add({});
+}
+
+const ConjunctSearch::ConjunctSet& ConjunctSearch::split(ExprId state) {
+  const auto [known, is_new] = splits_.try_emplace(state.value);
+  ConjunctSet& set = known->second;
+  if (!is_new) return set;
+  const std::vector<ExprId> parts =
+      automaton_.edit([state](ExprSet& exprs, Derivatives&, auto&) { return conjuncts_of(exprs, state); });
+  for (ExprId part : parts) set.push_back(intern(part, ExprSet::kEmpty));
+  std::ranges::sort(set);
+  set.erase(std::ranges::unique(set).begin(), set.end());
+  return set;
+}
+
+ConjunctSearch::ConjunctId ConjunctSearch::intern(ExprId conjunct, ExprId between) {
+  const std::uint64_t key = std::uint64_t{conjunct.value} << 32 | between.value;
+  const auto [id, is_new] = ids_.try_emplace(key, static_cast<ConjunctId>(conjuncts_.size()));
+  if (is_new) {
+    Conjunct each;
+    each.state = conjunct;
+    each.row = automaton_.row(conjunct);
+    each.accepting = automaton_.accepting(conjunct);
+    each.completion_bound = automaton_.completion_bound(conjunct);
+    each.between = between;
+    each.successors.resize(automaton_.class_count());
+    each.knows_successors.resize(automaton_.class_count());
+    automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+      each.is_string = is_json_string(exprs, conjunct);
+      each.fewest = fewest_characters(exprs, liveness.character_counts(), conjunct);
+      return 0;
+    });
+    conjuncts_.push_back(std::move(each));
+  }
+  return id->second;
+}
+
+// The first conjunct that bounds the characters becomes the number of a state.
+ConjunctSearch::State ConjunctSearch::start(ExprId state) {
+  if (state == ExprSet::kEmpty) return {};
+  ConjunctSet set = split(state);
+  State at;
+  for (ConjunctId& id : set) {
+    const ExprId conjunct = conjuncts_[id].state;
+    const std::optional<CountedCharacters> counted = automaton_.edit(
+        [conjunct](ExprSet& exprs, Derivatives&, auto&) { return counted_characters(exprs, conjunct); });
+    if (!counted) continue;
+    at.left = counted->maximum;
+    id = intern(counted->unbounded, counted->between);
+    if (counted->at_least != ExprSet::kEmpty) set.push_back(intern(counted->at_least, ExprSet::kEmpty));
+    break;
+  }
+  std::ranges::sort(set);
+  set.erase(std::ranges::unique(set).begin(), set.end());
+  at.set = add(set);
+  return at;
+}
+
+ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
+  const SetId set = sets_.add(conjuncts);
+  if (set < known_.size()) return set;
+  Known& known = known_.emplace_back();
+  if (conjuncts.empty()) {
+    known.fewest = kNone;
+    return set;
+  }
+  known.accepting = true;
+  const auto counting = std::ranges::find_if(conjuncts, [this](ConjunctId id) { return conjuncts_[id].counts(); });
+  known.counts = counting != conjuncts.end();
+  for (ConjunctId id : conjuncts) {
+    const Conjunct& each = conjuncts_[id];
+    known.accepting = known.accepting && each.accepting;
+    known.is_between = known.is_between || (each.counts() && each.state == each.between);
+    known.distance += each.completion_bound;
+    known.least_bytes = std::max(known.least_bytes, each.completion_bound);
+    // Those of a text that is no JSON string may be more than those before they are escaped.
+    const bool is_comparable = known.counts && (each.is_string || !conjuncts_[*counting].is_string);
+    if (is_comparable) known.fewest = std::max(known.fewest, each.fewest);
+  }
+  // The entries of rows are live. A conjunct that counts has a text in which no further character begins.
+  if (known.accepting || conjuncts.size() == 1) {
+    known.fewest = known.enough = 0;
+    known.completion_bound = known.accepting ? 0 : known.least_bytes;
+  }
+  work_ += std::ssize(conjuncts);
+  return set;
+}
+
+const ConjunctSearch::ConjunctSet& ConjunctSearch::successors(ConjunctId id, std::uint8_t byte_class) {
+  if (!conjuncts_[id].knows_successors[byte_class]) {
+    const ExprId next = conjuncts_[id].row[byte_class];
+    const ExprId between = conjuncts_[id].between;
+    const bool was_string = conjuncts_[id].is_string;
+    ConjunctSet after;
+    if (next != ExprSet::kEmpty) {
+      // The quotation mark at the end of a string ends the counting.
+      const bool counts =
+          between != ExprSet::kEmpty && (!was_string || automaton_.edit([next](ExprSet& exprs, Derivatives&, auto&) {
+            return is_json_string(exprs, next);
+          }));
+      after = counts ? ConjunctSet{intern(next, between)} : split(next);  // may move conjuncts_
+    }
+    conjuncts_[id].successors[byte_class] = std::move(after);
+    conjuncts_[id].knows_successors[byte_class] = true;
+  }
+  return conjuncts_[id].successors[byte_class];
+}
+
+ConjunctSearch::SetId ConjunctSearch::successor(SetId set, std::uint8_t byte) {
+  const std::uint8_t byte_class = automaton_.class_of()[byte];
+  if (const SetId known = sets_.successor(set, byte_class); known != Table::kUnknown) return known;
+  ConjunctSet after;
+  for (ConjunctId id : sets_[set]) {
+    const ConjunctSet& next = successors(id, byte_class);
+    if (next.empty()) {
+      after.clear();
+      break;
+    }
+    after.insert(after.end(), next.begin(), next.end());
+  }
+  std::ranges::sort(after);
+  after.erase(std::ranges::unique(after).begin(), after.end());
+  const SetId successor = add(after);
+  sets_.set_successor(set, byte_class, successor);
+  return successor;
+}
+
+ConjunctSearch::State ConjunctSearch::follow(State from, std::uint8_t byte) {
+  const SetId set = successor(from.set, byte);
+  if (!known_[set].counts) return {set, kAny};
+  if (!known_[from.set].is_between) return {set, from.left};
+  return from.left == 0 ? State{} : State{set, from.left - 1};
+}
+
+ConjunctSearch::Verdict ConjunctSearch::known_verdict(State state) const {
+  const Known& known = known_[state.set];
+  return known.enough <= state.left ? Verdict::live : known.fewest > state.left ? Verdict::dead : Verdict::unknown;
+}
+
+ConjunctSearch::Verdict ConjunctSearch::decide(State state) {
+  if (const Verdict known = known_verdict(state); known != Verdict::unknown) return known;
+  if (decide_by_completions(state)) return Verdict::live;
+  return has_dead_pair(state) ? Verdict::dead : search(state);
+}
+
+void ConjunctSearch::note_live(State state, std::uint32_t completion_bound) {
+  Known& known = known_[state.set];
+  const std::uint32_t characters = known.counts ? state.left : 0;
+  if (known.enough <= characters) return;
+  known.enough = characters;
+  known.completion_bound = completion_bound;
+}
+
+void ConjunctSearch::note_dead(State state) {
+  Known& known = known_[state.set];
+  known.fewest = known.counts ? std::max(known.fewest, state.left + 1) : kNone;
+}
+
+bool ConjunctSearch::decide_by_completions(State state) {
+  for (std::size_t k = 0; k < completions_.size(); ++k) {
+    const Completion& completion = completions_[k];
+    std::uint32_t characters = 0;
+    for (ConjunctId each : sets_[state.set]) {
+      characters = std::max(characters, read(each, completion));
+      if (characters > state.left) break;
+    }
+    ++work_;
+    if (characters > state.left) continue;
+    note_live({state.set, characters}, static_cast<std::uint32_t>(completion.text.size()));
+    if (k > 0) std::swap(completions_[k], completions_[k - 1]);
+    return true;
+  }
+  return false;
+}
+
+// How many characters of the completion a conjunct counts: none where it counts no characters. kRefused where the
+// completion is not in the conjunct.
+std::uint32_t ConjunctSearch::read(ConjunctId conjunct, const Completion& completion) {
+  std::vector<std::uint32_t>& tried = conjuncts_[conjunct].completions;
+  if (tried.size() <= completion.number) tried.resize(completion_count_, kUntried);
+  if (tried[completion.number] != kUntried) return tried[completion.number];
+  const auto& class_of = automaton_.class_of();
+  std::uint32_t characters = 0;
+  ExprId at = conjuncts_[conjunct].state;
+  ConjunctId counting = conjunct;
+  bool counts = conjuncts_[conjunct].counts();
+  for (char byte : completion.text) {
+    if (at == ExprSet::kEmpty) break;
+    const std::uint8_t byte_class = class_of[static_cast<std::uint8_t>(byte)];
+    at = automaton_.row(at)[byte_class];
+    if (!counts) continue;
+    const ConjunctSet after = successors(counting, byte_class);  // may move conjuncts_
+    counts = after.size() == 1 && conjuncts_[after[0]].counts();
+    if (!counts) continue;
+    if (conjuncts_[counting].state == conjuncts_[counting].between) ++characters;
+    counting = after[0];
+  }
+  work_ += std::ssize(completion.text);
+  return conjuncts_[conjunct].completions[completion.number] = automaton_.accepting(at) ? characters : kRefused;
+}
+
+// A set is dead if a pair of its conjuncts is. Pairs have few states, which many sets share.
+bool ConjunctSearch::has_dead_pair(State state) {
+  if (!known_[state.set].counts) return false;
+  if (std::exchange(is_inside_pair_, true)) return false;  // the conjuncts of a pair may have several successors each
+  const bool found = find_dead_pair(state);
+  is_inside_pair_ = false;
+  return found;
+}
+
+bool ConjunctSearch::find_dead_pair(State state) {
+  for (std::size_t i = 0; i < pairs_of(state.set).size(); ++i) {
+    const SetId pair = known_[state.set].pairs[i];
+    ++work_;
+    const Verdict verdict = decide({pair, state.left});
+    Known& known = known_[state.set];
+    known.fewest = std::max(known.fewest, known_[pair].fewest);
+    if (verdict == Verdict::dead) return true;
+  }
+  return false;
+}
+
+const std::vector<ConjunctSearch::SetId>& ConjunctSearch::pairs_of(SetId set) {
+  constexpr std::size_t kFewest = 3, kMost = 10;  // conjuncts
+  if (std::exchange(known_[set].knows_pairs, true)) return known_[set].pairs;
+  ConjunctSet others, counting;
+  for (ConjunctId id : sets_[set]) (conjuncts_[id].counts() ? counting : others).push_back(id);
+  if (others.size() < kFewest || others.size() > kMost) return known_[set].pairs;
+  std::vector<SetId> pairs;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      ConjunctSet pair = counting;
+      pair.insert(pair.end(), {others[j], others[i]});
+      std::ranges::sort(pair);
+      pairs.push_back(add(pair));
+    }
+  }
+  known_[set].pairs = std::move(pairs);
+  return known_[set].pairs;
+}
+
+// Whether a search may leave out the characters beyond ASCII.
+bool ConjunctSearch::are_others_alike(SetId set) {
+  if (known_[set].other_characters == Alike::unknown) {
+    const bool alike = std::ranges::all_of(sets_[set], [this](ConjunctId id) { return is_alike(id); });
+    known_[set].other_characters = alike ? Alike::yes : Alike::no;
+  }
+  return known_[set].other_characters == Alike::yes;
+}
+
+bool ConjunctSearch::is_alike(ConjunctId conjunct) {
+  Conjunct& each = conjuncts_[conjunct];
+  if (each.other_characters == Alike::unknown) {
+    const auto& class_of = automaton_.class_of();
+    const ExprId common = each.row[class_of[common_byte_]];
+    each.other_characters = Alike::yes;
+    for (unsigned lead = 0xC2; lead <= 0xF4; ++lead) {
+      if (each.row[class_of[lead]] == ExprSet::kEmpty) continue;
+      if (common != ExprSet::kEmpty &&
+          automaton_.after_character(each.state, static_cast<std::uint8_t>(lead)) == common) {
+        continue;
+      }
+      each.other_characters = Alike::no;
+      break;
+    }
+  }
+  return each.other_characters == Alike::yes;
+}
+
+// Searches for a text that is in all conjuncts: best first, by the sum of the bytes that each conjunct still needs.
+// After some states, every second one is that of the fewest bytes in all. Where there is no text, none of the sets that
+// were seen has a text with so few characters.
+ConjunctSearch::Verdict ConjunctSearch::search(State state) {
+  constexpr std::size_t kGreedy = 16, kMost = 256, kMostCounted = 1'024;  // states
+  const bool counts = known_[state.set].counts;
+  const std::size_t most = counts ? kMostCounted : kMost;
+  std::vector<SearchNode> nodes;
+  const std::uint32_t search = ++search_count_;
+  using Entry = std::tuple<std::uint64_t, std::uint64_t, std::size_t>;  // the later node of equal ones first
+  const auto is_farther = [](const Entry& one, const Entry& other) {
+    const auto [first, second, node] = one;
+    const auto [other_first, other_second, other_node] = other;
+    return std::tie(first, second, other_node) > std::tie(other_first, other_second, node);
+  };
+  using Queue = std::priority_queue<Entry, std::vector<Entry>, decltype(is_farther)>;
+  Queue by_distance(is_farther), by_length(is_farther);
+  const auto add_node = [&](const SearchNode& node) {
+    Known& known = known_[node.state.set];
+    known.last_search = search;
+    known.most_left = node.state.left;
+    by_distance.emplace(known.distance, 0, nodes.size());
+    by_length.emplace(node.depth + known.least_bytes, known.distance, nodes.size());
+    nodes.push_back(node);
+  };
+  add_node({state, 0, 0, 0});
+  std::size_t expanded = 0;
+  while (true) {
+    Queue& queue = expanded > kGreedy && expanded % 2 == 1 ? by_length : by_distance;
+    if (queue.empty()) break;
+    const std::size_t at = std::get<2>(queue.top());
+    queue.pop();
+    if (std::exchange(nodes[at].is_expanded, true)) continue;
+    const State from = nodes[at].state;
+    const bool is_old = known_[from.set].last_search == search && known_[from.set].most_left > from.left;
+    if (is_old) continue;  // seen again with more characters left
+    if (++expanded > most || expansions_left_[counts] == 0 || sets_.size() > kMaxSets) return Verdict::unknown;
+    --expansions_left_[counts];
+    work_ += std::ssize(bytes_) / 4;
+    const bool only_ascii = are_others_alike(from.set);
+    for (std::uint8_t byte : bytes_) {
+      if (only_ascii && byte >= 0xC2) continue;
+      const State after = follow(from, byte);
+      Verdict verdict = known_verdict(after);
+      if (verdict == Verdict::dead) continue;
+      if (verdict == Verdict::unknown) {
+        const Known& known = known_[after.set];
+        if (known.last_search == search && known.most_left >= after.left) continue;
+        if (has_dead_pair(after)) continue;
+      }
+      add_node({after, at, nodes[at].depth + 1, byte});
+      if (verdict == Verdict::live) {
+        note_path(nodes, nodes.size() - 1);
+        return Verdict::live;
+      }
+    }
+  }
+  for (const SearchNode& node : nodes) note_dead(node.state);
+  return Verdict::dead;
+}
+
+// The states on the way to a live one are live.
+void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t last) {
+  const Known& end = known_[nodes[last].state.set];
+  const bool is_whole = end.accepting;
+  std::uint32_t characters = end.enough, length = end.completion_bound;
+  std::string text;
+  for (std::size_t i = last; i != 0; i = nodes[i].parent) {
+    const State from = nodes[nodes[i].parent].state;
+    text += static_cast<char>(nodes[i].byte);
+    if (known_[nodes[i].state.set].counts && known_[from.set].is_between) ++characters;
+    length = saturating_add(length, 1);
+    note_live({from.set, characters}, length);
+  }
+  if (!is_whole) return;
+  std::ranges::reverse(text);
+  if (completions_.size() == kMaxCompletions) completions_.pop_back();
+  completions_.insert(completions_.begin(), {std::move(text), completion_count_++});
+}
+
+const ByteSet& ConjunctSearch::loop_of(State state) {
+  Known& known = known_[state.set];
+  if (!std::exchange(known.knows_loop, true)) {
+    known.loop = ByteSet::all();
+    for (ConjunctId each : sets_[state.set]) {
+      known.loop = known.loop & automaton_.self_loop_bytes(conjuncts_[each].state);
+    }
+  }
+  return known.loop;
+}
+
+bool ConjunctSearch::stays_live(State state, std::uint32_t characters) const {
+  const Known& known = known_[state.set];
+  return !known.counts || saturating_add(known.enough, characters) <= state.left;
+}
+
+}  // namespace detent

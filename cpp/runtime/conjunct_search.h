@@ -1,0 +1,148 @@
+// ConjunctSearch: which intersections have a text, found by following sets of their conjuncts (automaton/conjuncts.h).
+//
+// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up, where
+// a state of the automaton takes a new expression and a transition row.
+//
+// A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each.
+// Beside the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts
+// need: at least `fewest`, at most `enough`. Each search narrows these for all sets that it has seen, whatever bound it
+// had.
+//
+// An object serves one walk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "automaton/automaton.h"
+#include "runtime/set_table.h"
+
+namespace detent {
+
+class ConjunctSearch {
+ private:
+  using ConjunctId = std::uint32_t;             // an index into conjuncts_
+  using ConjunctSet = std::vector<ConjunctId>;  // ascending; empty if a conjunct is dead
+  using Table = SetTable<ConjunctId, std::hash<ConjunctId>>;
+
+ public:
+  using SetId = Table::Id;
+  static constexpr std::uint32_t kAny = UINT32_MAX - 1;  // characters, where no conjunct bounds them
+  // The texts of all conjuncts of a set in which at most `left` characters begin.
+  struct State {
+    SetId set = 0;
+    std::uint32_t left = kAny;
+    bool operator==(const State&) const = default;
+  };
+  enum class Verdict : std::uint8_t { unknown, live, dead };
+
+  explicit ConjunctSearch(Automaton& automaton);
+
+  // Whether `state` has several conjuncts.
+  bool is_conjunction(ExprId state) { return split(state).size() > 1; }
+  // The state of an expression.
+  State start(ExprId state);
+  State follow(State from, std::uint8_t byte);
+  // Finds out whether a state is live; returns `unknown` where that takes too long.
+  Verdict decide(State state);
+  // States what is known from elsewhere.
+  void note_live(State state, std::uint32_t completion_bound);
+  void note_dead(State state);
+
+  bool accepting(State state) const { return known_[state.set].accepting; }
+  // A bound on the length of the shortest text of a live state.
+  std::uint32_t completion_bound(State state) const { return known_[state.set].completion_bound; }
+  // The bytes after which all conjuncts are the same again.
+  const ByteSet& loop_of(State state);
+  // Whether the form shows that a live state stays live while `characters` more begin and its conjuncts stay the same.
+  bool stays_live(State state, std::uint32_t characters) const;
+  // The work since the last call, in steps of the automaton's meter.
+  std::int64_t take_work() { return std::exchange(work_, 0); }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;  // no number of characters
+  enum class Alike : std::uint8_t { unknown, yes, no };
+  struct Conjunct {
+    ExprId state;
+    const ExprId* row = nullptr;
+    bool accepting = false;
+    std::uint32_t completion_bound = 0;
+    bool is_string = false;                   // a JSON string; its characters count before they are escaped
+    std::uint32_t fewest = 0;                 // characters that each of its texts has
+    ExprId between;                           // of a conjunct that counts characters: its state between two of them
+    std::vector<ConjunctSet> successors;      // by byte class, where `knows_successors`
+    std::vector<bool> knows_successors;       // by byte class
+    Alike other_characters = Alike::unknown;  // whether all characters beyond ASCII lead where `common_byte_` leads
+    // By the number of a completion: how many characters begin in it, or kRefused, or kUntried.
+    std::vector<std::uint32_t> completions;
+    bool counts() const { return between != ExprSet::kEmpty; }
+  };
+  static constexpr std::uint32_t kRefused = UINT32_MAX, kUntried = UINT32_MAX - 1;
+  // What is known of a set.
+  struct Known {
+    bool accepting = false;
+    bool counts = false;      // whether a conjunct counts characters
+    bool is_between = false;  // the same, and no character is open
+    bool knows_loop = false;
+    bool knows_pairs = false;
+    Alike other_characters = Alike::unknown;   // of all conjuncts
+    std::uint32_t fewest = 0, enough = kNone;  // characters of the text that needs the fewest; kNone: there is no text
+    std::uint32_t completion_bound = 0;        // of the texts with `enough` characters
+    std::uint64_t distance = 0;                // the sum of the completion bounds of the conjuncts
+    std::uint32_t least_bytes = 0;             // their maximum
+    std::uint32_t last_search = 0;             // the last search that has seen it,
+    std::uint32_t most_left = 0;               // with the most characters left
+    ByteSet loop;
+    std::vector<SetId> pairs;  // each pair of its conjuncts, with the one that counts
+  };
+  // A text that completed some state.
+  struct Completion {
+    std::string text;
+    std::uint32_t number;
+  };
+  // A state that a search has seen, with the node before it and the byte that leads from there.
+  struct SearchNode {
+    State state;
+    std::size_t parent;
+    std::uint32_t depth;
+    std::uint8_t byte;
+    bool is_expanded = false;
+  };
+
+  const ConjunctSet& split(ExprId state);
+  ConjunctId intern(ExprId conjunct, ExprId between);
+  const ConjunctSet& successors(ConjunctId id, std::uint8_t byte_class);
+  SetId add(const ConjunctSet& conjuncts);
+  SetId successor(SetId set, std::uint8_t byte);
+  Verdict known_verdict(State state) const;
+  bool decide_by_completions(State state);
+  std::uint32_t read(ConjunctId conjunct, const Completion& completion);
+  bool has_dead_pair(State state);
+  bool find_dead_pair(State state);
+  const std::vector<SetId>& pairs_of(SetId set);
+  bool are_others_alike(SetId set);
+  bool is_alike(ConjunctId conjunct);
+  Verdict search(State state);
+  void note_path(const std::vector<SearchNode>& nodes, std::size_t last);
+
+  Automaton& automaton_;
+  Table sets_;
+  std::vector<Known> known_;  // by set
+  std::vector<Conjunct> conjuncts_;
+  std::unordered_map<std::uint64_t, ConjunctId> ids_;      // by expression, and whether it counts
+  std::unordered_map<std::uint32_t, ConjunctSet> splits_;  // by expression
+  std::vector<Completion> completions_;                    // the most recently used first
+  std::uint32_t completion_count_ = 0;
+  std::uint32_t search_count_ = 0;
+  std::size_t expansions_left_[2];   // of all searches: of those of states that count no characters, and of the others
+  std::vector<std::uint8_t> bytes_;  // one of each class
+  std::uint8_t common_byte_ = 0;     // of the class that has most ASCII bytes
+  bool is_inside_pair_ = false;
+  std::int64_t work_ = 0;
+};
+
+}  // namespace detent
