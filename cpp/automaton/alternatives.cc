@@ -132,8 +132,7 @@ AlternativeId Alternatives::nearest(ExprId state) {
 std::optional<AlternativePath> Alternatives::descend(AlternativeId from, std::span<const Letter> letters,
                                                      const std::function<bool(AlternativeId)>& is_end,
                                                      std::int64_t max_steps) {
-  constexpr std::size_t kShort =
-      64;  // bytes; a text of two parts may take more tokens, and a short one is soon written
+  constexpr std::size_t kShort = 64;  // bytes; a text of two parts may take more tokens
   const std::int64_t last_step = max_steps == INT64_MAX ? INT64_MAX : meter_.steps() + max_steps;
   AlternativePath path;
   std::uint32_t bound = Liveness::kDead;
