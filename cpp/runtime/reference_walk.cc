@@ -55,7 +55,6 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       first_work_(automaton.work()),
       targets_(find_targets(vocabulary, reference)),
       alternative_walk_(vocabulary, automaton, builder, exits, targets_ ? &*targets_ : nullptr, reference.equal_below),
-      conjunction_walk_(vocabulary, automaton, builder, exits, reference.equal_below),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {}
 
 void ReferenceWalk::run(ExprId state) {
@@ -124,7 +123,7 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
     if (++i == node.next) continue;
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
       // No conjuncts while compiling: a language that needs too many states must be refused at its first mask.
-      if (automaton_.is_compiling() || !conjunction_walk_.run(next, reference_next, i, node.next)) {
+      if (automaton_.is_compiling() || !walk_conjuncts(next, reference_next, i, node.next)) {
         alternative_walk_.run(next, reference_next, i, node.next);
       }
       i = node.next;
@@ -169,6 +168,14 @@ void ReferenceWalk::decide_target(std::uint32_t node, ExprId next, std::uint32_t
   if (!exits_ || automaton_.accepting(next)) return;
   const std::vector<std::uint32_t>& exits = reference_.mask->context_dependent()->exits;
   if (std::ranges::binary_search(exits, node)) exits_->removed.emplace_back(node, node + 1);
+}
+
+// Returns false, and does nothing, where the state has no conjuncts to follow.
+bool ReferenceWalk::walk_conjuncts(ExprId next, ExprId reference_next, std::size_t first, std::size_t end) {
+  if (!conjunction_walk_) {
+    conjunction_walk_.emplace(vocabulary_, automaton_, builder_, exits_, reference_.equal_below);
+  }
+  return conjunction_walk_->run(next, reference_next, first, end);
 }
 
 bool ReferenceWalk::has_worked_much(ExprId next) const {

@@ -91,6 +91,7 @@ class ReferenceWalk {
   void decide_target(std::uint32_t node, ExprId next, std::uint32_t completion_bound);
   // Whether this walk has used so much work that it should follow conjuncts or alternatives from the state `next`.
   bool has_worked_much(ExprId next) const;
+  bool walk_conjuncts(ExprId next, ExprId reference_next, std::size_t first, std::size_t end);
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
@@ -114,7 +115,7 @@ class ReferenceWalk {
   std::int64_t first_work_;             // Automaton::work() before this walk
   std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
-  ConjunctionWalk conjunction_walk_;
+  std::optional<ConjunctionWalk> conjunction_walk_;  // made where it is needed, in few walks
   std::unique_ptr<Position[]> path_;  // path_[d]: the position after the first d bytes of the present node
   std::vector<Detour> detours_;       // nested literals, the innermost last
   std::string literal_;               // buffer of follow_literal
