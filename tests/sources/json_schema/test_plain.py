@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import detent
 from detent.errors import DetentError, SchemaError
+from detent.queries import ByteDfa
 from detent.sources import json_schema
 from detent.sources.calls.function import read_functions
 from detent.sources.json_schema.assertions.document import SchemaDocument
@@ -129,15 +130,24 @@ def assert_as_general(schema: Any, *, has_one_fault: bool = True, **options: Any
         assert_equal(found, expected, schema, has_one_fault)
 
 
+def are_alike(found: Any, expected: Any) -> bool:
+    """Whether two outcomes are equal, but for the order of the alternatives in their expressions."""
+    if found == expected or isinstance(found, tuple) or isinstance(expected, tuple):
+        return bool(found == expected)
+    one, other = ByteDfa(found), ByteDfa(expected)
+    return one.has_language_of(one.start, other)
+
+
 def assert_equal(found: tuple[Any, ...], expected: tuple[Any, ...], schema: Any, has_one_fault: bool) -> None:
     if not has_one_fault and isinstance(found[0], tuple) and isinstance(expected[0], tuple):
         assert found[0][0] == expected[0][0], schema
     elif not has_one_fault:
-        assert found[0] == expected[0], schema
+        assert are_alike(found[0], expected[0]), schema
         without_places = [{re.sub(r" at /\S*", "", warning) for warning in warned} for _, warned in (found, expected)]
         assert without_places[0] == without_places[1], schema
     else:
-        assert found == expected, schema
+        assert found[1] == expected[1], schema
+        assert are_alike(found[0], expected[0]), schema
 
 
 @pytest.mark.parametrize("types", TYPES, ids=str)
