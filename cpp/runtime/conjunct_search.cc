@@ -372,10 +372,6 @@ void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t
   }
   if (!is_whole) return;
   std::ranges::reverse(text);
-  add_completion(std::move(text));
-}
-
-void ConjunctSearch::add_completion(std::string text) {
   if (completions_.size() == kMaxCompletions) completions_.pop_back();
   completions_.insert(completions_.begin(), {std::move(text), completion_count_++});
 }

@@ -52,8 +52,6 @@ class ConjunctSearch {
   // States what is known from elsewhere.
   void note_live(State state, std::uint32_t completion_bound);
   void note_dead(State state);
-  // Adds a text after which some state accepts: it is tried for other states.
-  void add_completion(std::string text);
 
   bool accepting(State state) const { return known_[state.set].accepting; }
   // A bound on the length of the shortest text of a live state.

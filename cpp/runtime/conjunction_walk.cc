@@ -12,7 +12,6 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMostFollowed = 8;
-constexpr std::uint32_t kLongestCompletion = 256;  // bytes, of those that are written out
 
 }  // namespace
 
@@ -84,9 +83,6 @@ const ConjunctionWalk::Start& ConjunctionWalk::start(ExprId expr) {
     if (bound == Liveness::kDead) continue;
     found.alternatives.push_back({sets_.start(part), 0, true, part});
     sets_.note_live(found.alternatives.back().state, bound);
-    // It mostly completes the states below, too.
-    if (bound > kLongestCompletion) continue;
-    if (std::optional<std::string> text = automaton_.some_completion(part)) sets_.add_completion(std::move(*text));
   }
   return found;
 }
