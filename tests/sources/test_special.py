@@ -22,6 +22,10 @@ Word = tuple[str, ...]
 Case = tuple[detent.Language, frozenset[Word]]
 
 
+_MOST_WORDS = 200
+"""Of a case: nested repeats would square them again and again."""
+
+
 def text_of(word: Word) -> str:
     return "".join(unit for unit in word if unit not in SPECIAL)
 
@@ -34,6 +38,8 @@ def plain() -> st.SearchStrategy[Case]:
 def combined(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     def row(pair: tuple[Case, Case]) -> Case:
         (left, words), (right, others) = pair
+        if len(words) * len(others) > _MOST_WORDS:
+            return pair[0]
         return left + right, frozenset(x + y for x in words for y in others)
 
     def either(pair: tuple[Case, Case]) -> Case:
@@ -42,6 +48,8 @@ def combined(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
 
     def twice(case: Case) -> Case:
         language, words = case
+        if len(words) ** 2 > _MOST_WORDS:
+            return case
         return language.repeat(0, 2), frozenset({(), *words}) | frozenset(x + y for x in words for y in words)
 
     pairs = st.tuples(inner, inner)
