@@ -71,6 +71,7 @@ _WIDE_TOKENS = sorted({b'"', b'x"', *(word.encode() for word in _WORDS), "ab\u00
 _WIDE = {
     "lookaheads": detent.regex("".join(f"(?=.*{pair})" for pair in _CONTAINED[:4]) + ".{0,16}"),
     "a lower bound": detent.regex(f"(?=.*{_CONTAINED[0]})(?=.*{_CONTAINED[1]})(?=.*{_CONTAINED[2]}).{{9,11}}"),
+    "characters beyond ASCII": detent.regex("(?=.*\u00e9.x)(?=.*\u65e5.\u00e9)(?=.*b.{3}\u65e5)(?!.*a.b).{0,12}"),
     "strings": detent.json_schema(
         {"type": "string", "allOf": [{"pattern": pair} for pair in _CONTAINED[:4]], "maxLength": 14}, spelling="any"
     ),
