@@ -102,7 +102,7 @@ def test_the_weakest_terms(cases: list[dict[str, bool]]) -> None:
 
 
 def test_multiples_that_are_excluded() -> None:
-    """A multiple of 12 is one of 4: nothing is left, in the place of an automaton with hundreds of states."""
+    """A multiple of 12 is one of 4: nothing is left, and that takes no automaton with hundreds of states."""
     for multiple, other in ((12, 4), (12, 5), (0.5, 0.25), (0.25, 0.5), (7, 7)):
         schema = {"type": "number", "multipleOf": multiple, "not": {"multipleOf": other}}
         expected = [
