@@ -106,6 +106,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "canonical_machine",
             "compile_trial",
             "item_budget",
+            "item_strings",
             "language_machine",
             "part_budget_machine",
             "token_dfa",

@@ -145,57 +145,13 @@ const ExprId* Automaton::publish(ExprId state) {
 // The first search looks for a completion of bytes that are tokens; most states have one. The second search allows all
 // concatenations of tokens. States that call rules skip the first search: where a grammar needs a byte that is no
 // token, a search finds this out only after it has tabled all rules.
-namespace {
-
-// What each text of a state begins with, before a list of distinct items or after its first one. Of a list that needs
-// an item, the key is known: it excludes those that were read.
-struct Beginning {
-  ExprId texts;
-  bool is_whole;  // whether some rest of bytes that are tokens follows each of them
-};
-
-Beginning beginning_of(ExprSet& exprs, ExprId state) {
-  std::vector<ExprId> parts;
-  if (exprs[state].op == Op::remembered) state = exprs[state].part();
-  bool is_whole = true;
-  while (is_whole && !exprs[state].completes_by_bytes) {
-    const bool is_concat = exprs[state].op == Op::concat;
-    const ExprId part = is_concat ? exprs[state].first() : state;
-    if (exprs[part].op == Op::distinct) {
-      const DistinctState& list = exprs.list_state(part);
-      const bool has_one_kind = exprs.list(list.list).order == nullptr && list.phase != ItemPhase::open;
-      is_whole = has_one_kind && list.minimum <= 1;
-      if (has_one_kind) {
-        if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
-        parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
-      }
-    } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {
-      is_whole = false;
-    } else {
-      parts.push_back(part);
-    }
-    state = is_concat ? exprs[state].second() : ExprSet::kEpsilon;
-  }
-  ExprId texts = ExprSet::kEpsilon;
-  for (std::size_t i = parts.size(); i-- > 0;) texts = exprs.concat(parts[i], texts);
-  return {texts, is_whole};
-}
-
-}  // namespace
-
 bool Automaton::search_tokenizable(ExprId state) {
-  const std::optional<bool> by_form = edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    if (!has_lists_) {
-      return std::optional((!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
-                           liveness.live(exprs.intersection({state, tokenizable_})));
-    }
-    // A list of distinct items is no operand of an intersection (expr/distinct.h).
-    const auto [texts, is_whole] = beginning_of(exprs, state);
-    if (is_whole && liveness.live(exprs.intersection({texts, tokenizable_}))) return std::optional(true);
-    const bool is_live = liveness.live(exprs.intersection({exprs.concat(texts, exprs.sigma_star()), tokenizable_}));
-    return is_live ? std::nullopt : std::optional(false);
-  });
-  const bool found = by_form ? *by_form : search_tokenizable_completion(*this, state, tokenizable_);
+  const bool found =
+      has_lists_ ? has_tokenizable_completion(*this, state, tokenizable_)
+                 : edit([this, state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+                     return (!exprs[state].has_rule && liveness.live(exprs.intersection({state, token_bytes_}))) ||
+                            liveness.live(exprs.intersection({state, tokenizable_}));
+                   });
   slots_[state.value].is_tokenizable.store(found ? Verdict::yes : Verdict::no, std::memory_order_relaxed);
   return found;
 }

@@ -1,6 +1,7 @@
 #include "automaton/tokenizable_search.h"
 
 #include <functional>
+#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -24,9 +25,41 @@ struct Edge {
   bool operator>(const Edge& other) const { return std::tie(bound, number) > std::tie(other.bound, other.number); }
 };
 
-}  // namespace
+// What each text of a state begins with, before a list of distinct items or after its first one. Of a list that needs
+// an item, the key is known: it excludes those that were read.
+struct Beginning {
+  ExprId texts;
+  bool is_whole;  // whether some rest of bytes that are tokens follows each of them
+};
 
-bool search_tokenizable_completion(Automaton& automaton, ExprId state, ExprId tokenizable) {
+Beginning beginning_of(ExprSet& exprs, ExprId state) {
+  std::vector<ExprId> parts;
+  if (exprs[state].op == Op::remembered) state = exprs[state].part();
+  bool is_whole = true;
+  while (is_whole && !exprs[state].completes_by_bytes) {
+    const bool is_concat = exprs[state].op == Op::concat;
+    const ExprId part = is_concat ? exprs[state].first() : state;
+    if (exprs[part].op == Op::distinct) {
+      const DistinctState& list = exprs.list_state(part);
+      const bool has_one_kind = exprs.list(list.list).order == nullptr && list.phase != ItemPhase::open;
+      is_whole = has_one_kind && list.minimum <= 1;
+      if (has_one_kind) {
+        if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
+        parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
+      }
+    } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {
+      is_whole = false;
+    } else {
+      parts.push_back(part);
+    }
+    state = is_concat ? exprs[state].second() : ExprSet::kEpsilon;
+  }
+  ExprId texts = ExprSet::kEpsilon;
+  for (std::size_t i = parts.size(); i-- > 0;) texts = exprs.concat(parts[i], texts);
+  return {texts, is_whole};
+}
+
+bool search(Automaton& automaton, ExprId state, ExprId tokenizable) {
   const bool has_text =
       automaton.without_text(state) != state || !(automaton.has_open_item(state) || automaton.has_closed_item(state));
   const std::int64_t before = automaton.work();
@@ -58,6 +91,19 @@ bool search_tokenizable_completion(Automaton& automaton, ExprId state, ExprId to
     at.state = has_text ? automaton.advance(edge.from.state, {&byte, 1}) : automaton.row(edge.from.state)[byte_class];
     at.tokenizable = automaton.row(edge.from.tokenizable)[byte_class];
   }
+}
+
+}  // namespace
+
+// A list of distinct items is no operand of an intersection (expr/distinct.h), but what it begins with is.
+bool has_tokenizable_completion(Automaton& automaton, ExprId state, ExprId tokenizable) {
+  const std::optional<bool> by_beginning = automaton.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    const auto [texts, is_whole] = beginning_of(exprs, state);
+    if (is_whole && liveness.live(exprs.intersection({texts, tokenizable}))) return std::optional(true);
+    const bool is_live = liveness.live(exprs.intersection({exprs.concat(texts, exprs.sigma_star()), tokenizable}));
+    return is_live ? std::nullopt : std::optional(false);
+  });
+  return by_beginning ? *by_beginning : search(automaton, state, tokenizable);
 }
 
 }  // namespace detent

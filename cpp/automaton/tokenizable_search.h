@@ -11,6 +11,6 @@ namespace detent {
 
 // `tokenizable` is the state at the start of the texts that the vocabulary can write. Throws `limit` ("work") where the
 // search takes more than Limits::trial_steps.
-bool search_tokenizable_completion(Automaton& automaton, ExprId state, ExprId tokenizable);
+bool has_tokenizable_completion(Automaton& automaton, ExprId state, ExprId tokenizable);
 
 }  // namespace detent

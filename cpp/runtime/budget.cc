@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "runtime/item_strings.h"
 #include "runtime/language_machine.h"
 
 namespace detent {
@@ -17,38 +18,6 @@ namespace {
 constexpr std::int64_t kNodesPerStep = 40, kSetsPerStep = 8;
 // Of a search from one state that calls rules, which may not end.
 constexpr std::int64_t kWorkWithRules = 150'000;
-
-bool ends_inside_character(std::string_view text) {
-  std::size_t continuations = 0;
-  while (continuations < text.size() && (text[text.size() - 1 - continuations] & 0xC0) == 0x80) ++continuations;
-  if (continuations == text.size()) return true;
-  const auto lead = static_cast<std::uint8_t>(text[text.size() - 1 - continuations]);
-  const std::size_t expected = lead < 0xC0 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
-  return continuations < expected;
-}
-
-// A string in the text of an item, from its quotation mark to the one at its end, if that was read.
-struct StringSpan {
-  std::size_t begin;
-  std::size_t end;
-  bool is_open;
-};
-
-// The strings by which an item differs from others: the one that it begins with, which is the item or the name of a
-// member; or all strings of an array or object. None where the item has escapes or ends inside a character.
-std::vector<StringSpan> strings_of(std::string_view item) {
-  if (item.empty() || std::string_view("\"[{").find(item[0]) == std::string_view::npos) return {};
-  if (item.find('\\') != std::string_view::npos || ends_inside_character(item)) return {};
-  std::vector<StringSpan> found;
-  for (std::size_t begin = item.find('"'); begin != std::string_view::npos;) {
-    const std::size_t quote = item.find('"', begin + 1);
-    const bool is_open = quote == std::string_view::npos;
-    found.push_back({begin, is_open ? item.size() : quote + 1, is_open});
-    if (is_open || item[0] == '"') break;
-    begin = item.find('"', quote + 1);
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -164,21 +133,6 @@ void Budget::note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens)
     note_completion(state, left--, next, token);
     state = next;
   }
-}
-
-bool Budget::has_string(std::string_view item) { return !strings_of(item).empty(); }
-
-std::string_view Budget::open_string(std::string_view item) {
-  const std::vector<StringSpan> strings = strings_of(item);
-  return !strings.empty() && strings.back().is_open ? item.substr(strings.back().begin) : std::string_view();
-}
-
-// Without escapes, a later item that is equal to the one being read contains the bytes of each of its strings.
-bool Budget::repeats_no_item(std::string_view completion, std::string_view item) {
-  return completion.find('\\') == std::string_view::npos &&
-         std::ranges::any_of(strings_of(item), [&](const StringSpan& each) {
-           return completion.find(item.substr(each.begin, each.end - each.begin)) == std::string_view::npos;
-         });
 }
 
 // It is that of an item whose last string is a character that is assigned to nothing.

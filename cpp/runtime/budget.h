@@ -56,14 +56,9 @@ class Budget {
   void record_successors(ExprId state, const std::vector<ExprId>& successors);
 
   // Inside an item of a list of distinct items that has a string: a completion that holds unless a later item of it is
-  // equal to this one. It depends on `any_text`, a state without the text of items, and hardly on `item`, the text so
-  // far. Nothing where the item has no string yet, or has escapes.
+  // equal to this one (item_strings.h). It depends on `any_text`, a state without the text of items, and hardly on
+  // `item`, the text so far. Nothing where the item has no string yet, or has escapes.
   std::optional<std::string> completion_after_item(ExprId any_text, std::string_view item);
-  static bool has_string(std::string_view item);
-  // The string that the item ends in, with its quotation mark; empty where it ends in none.
-  static std::string_view open_string(std::string_view item);
-  // Whether all later items of such a completion are known to differ from the item.
-  static bool repeats_no_item(std::string_view completion, std::string_view item);
   // The first token of a completion of at most `tokens` tokens: one that completes_within() has found, or that is known
   // without a search. The rest of it is noted for the state after this token.
   std::optional<std::uint32_t> known_token(ExprId state, std::uint32_t tokens);

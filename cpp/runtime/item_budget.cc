@@ -22,11 +22,11 @@ bool ItemBudget::fits(std::uint32_t id, ExprId next) {
   if (allowance_.work <= 0) return false;
   allowance_.work -= kWorkPerItem;
   const std::optional<std::string> read = item_after(id);
-  if (read && Budget::has_string(*read)) {
+  if (read && !strings_of(*read).empty()) {
     const auto [after, is_new] = known_.try_emplace(next.value);
     if (is_new) after->second = find(next, *read);
     if (after->second.is_too_long) return false;
-    if (after->second.completion && Budget::repeats_no_item(*after->second.completion, *read)) return true;
+    if (after->second.completion && repeats_no_item(*after->second.completion, *read)) return true;
   }
   if (budget_.is_large()) return false;
   return budget_.completes_within(automaton_.advance(state_, bytes), tokens_after_, allowance_);

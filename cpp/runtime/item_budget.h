@@ -15,6 +15,7 @@
 #include "automaton/automaton.h"
 #include "base/byte_set.h"
 #include "runtime/budget.h"
+#include "runtime/item_strings.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -30,7 +31,7 @@ class ItemBudget {
         state_(state),
         tokens_after_(tokens_after),
         item_(automaton.item(state)),
-        string_(Budget::open_string(item_)) {}
+        string_(open_string(item_)) {}
 
   // Whether a completion of `next`, the state after a token, fits.
   bool fits(std::uint32_t id, ExprId next);
