@@ -110,7 +110,7 @@ def by_cuda_graph(table: detent.TokenDfa, batch: int) -> Step:
     def step(tokens: Any) -> object:
         taken.copy_(tokens)
         graph.replay()
-        return logits
+        return logits, state, processor  # kept: the graph knows only their addresses
 
     return step
 

@@ -34,7 +34,7 @@ def _write(logits, token, banned, width) -> None:  # type: ignore[no-untyped-def
         if tl.min(tl.min(banned.to(tl.int32), 1), 0) != 0:
             tl.store(logits + token, float("-inf"), mask=inside)
         else:
-            before = tl.load(logits + token, mask=inside, other=0)
+            before = tl.load(logits + token, mask=inside, other=0).to(tl.float32)
             tl.store(logits + token, tl.where(banned, float("-inf"), before), mask=inside)
 
 
