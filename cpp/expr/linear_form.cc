@@ -55,12 +55,14 @@ ExprId Derivatives::long_list(ExprId id, const Term& term) {
 }
 
 // Whether a published row of the head, such as the start of a search for words, replaces its linear form. The row of a
-// guard does not: a guard depends on the tail. Nor does that of a head which calls rules: the row has unions of stacks,
-// and before a tail these stay united. So the stacks of one text would have several forms, as many as there are ways
-// to have visited some heads before, and unions of these grow without end.
+// guard does not: a guard depends on the tail. Nor does that of a rule or of a union of stacks: before a tail, the
+// unions of that row stay united. So the stacks of one text would have several forms, as many as there are ways to have
+// visited some heads before, and unions of these grow without end.
 bool Derivatives::may_use_row(ExprId id, const Term& term) const {
   const Expr& head = exprs_[term.head];
-  return term.head != id && (term.tail == ExprSet::kEpsilon || (!head.has_guard && !head.has_rule));
+  if (term.head == id) return false;
+  const bool has_stacks = head.has_rule && (head.op == Op::rule || head.op == Op::union_of);
+  return term.tail == ExprSet::kEpsilon || (!head.has_guard && !has_stacks);
 }
 
 bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
