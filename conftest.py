@@ -19,6 +19,9 @@ ROOT = Path(__file__).parent
 # The models of the tests are tiny: a second thread of PyTorch or BLAS would spend its time waiting for the first.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# JAX takes most of a GPU's memory at its start, PyTorch's tests need some of it.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
 # A machine that does other work at the same time must not make a test fail: no example has a time limit.
 settings.register_profile("detent", deadline=None)
 settings.load_profile("detent")

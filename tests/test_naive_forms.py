@@ -1,8 +1,8 @@
-"""Naive forms of three operations of the core: ordered members, grammars met with regular languages, merged counts."""
+"""Naive forms of operations: ordered members, grammars met with regular languages, merged counts, beginnings."""
 
 from __future__ import annotations
 
-from itertools import chain, combinations, takewhile
+from itertools import chain, combinations, product, takewhile
 from random import Random
 
 import pytest
@@ -233,3 +233,21 @@ def test_merged_counts_with_tails(parts: list[tuple[int, int, bytes]]) -> None:
     )
     expected = {b"a" * count + tail for low, more, tail in parts for count in range(low, low + more + 1)}
     assert _strings(node, 20) == expected
+
+
+# --- Beginnings: all strings that begin with a text. Naive form: try each prefix.
+
+
+@settings(max_examples=200)
+@given(_count_trees, st.sampled_from(["", "a", "ba", "[ab]*b"]))
+def test_beginnings(tree: Tree, forbidden: str) -> None:
+    """A guard before all strings is no part that may be empty: it still forbids."""
+    begins, rest = language(tree), detent.regex(forbidden) if forbidden else None
+    guard = _core.epsilon() if rest is None else _core.not_followed_by(rest._node, b"")
+    every = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
+    dfa = ByteDfa(_core.concat([begins._node, guard, every]))
+    for text in ("".join(letters) for length in range(5) for letters in product("ab", repeat=length)):
+        cuts = [cut for cut in range(len(text) + 1) if begins.accepts(text[:cut])]
+        if rest is not None:
+            cuts = [cut for cut in cuts if not any(rest.accepts(text[cut:end]) for end in range(cut, len(text) + 1))]
+        assert dfa.accepts(text.encode()) == bool(cuts)

@@ -3,7 +3,8 @@
 //   1. A concatenation leans right: (x y) z is x (y z). Equal residuals are then equal indices.
 //   2. Adjacent repeats of one part merge: x{m,n} x{p,q} is x{m+p,n+q}; a bare x counts as x{1,1}.
 //   3. Nested repeats merge: (x{m,n}){p,q} is x{mp,nq}, if the counts leave no gap.
-//   4. Nested stars of choices merge: ((x|y)*|z)* is (x|y|z)*. Without this rule, two dozen of them cost seconds a
+//   4. What may be empty before all strings adds nothing: x* Σ* is Σ*. So "not before x* Σ*" is seen to be dead.
+//   5. Nested stars of choices merge: ((x|y)*|z)* is (x|y|z)*. Without this rule, two dozen of them cost seconds a
 //   mask.
 #include <algorithm>
 #include <limits>
@@ -13,6 +14,14 @@
 #include "expr/lengths.h"
 
 namespace detent {
+namespace {
+
+// Whether the empty string is in the language, whatever the text before and after.
+bool may_be_empty(const Expr& expr) {
+  return expr.nullable && !expr.has_guard && !expr.has_lookbehind && !expr.has_lookbehind_end;
+}
+
+}  // namespace
 
 ExprId ExprSet::concat_normalized(ExprId first, ExprId second) {
   // `first` is a chain head, head, ..., last: rebuild it from its last element on top of `second`.
@@ -28,7 +37,7 @@ ExprId ExprSet::concat_normalized(ExprId first, ExprId second) {
     if (head == kEmpty || tail == kEmpty) return kEmpty;
     if (tail == kEpsilon) {
       tail = head;
-    } else if (head != kEpsilon) {
+    } else if (head != kEpsilon && !(tail == sigma_star_ && may_be_empty(exprs_[head.value]))) {
       const bool is_chain = exprs_[tail.value].op == Op::concat;
       const ExprId next = is_chain ? exprs_[tail.value].first() : tail;
       ExprId merged;

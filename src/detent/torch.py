@@ -131,7 +131,7 @@ class TableProcessor(torch.nn.Module):
     def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
         """Do the same as `forward`, but in place, which halves the memory traffic.
 
-        On CUDA one Triton kernel gathers the rows and writes -inf only; on the CPU, without a budget, the core does the
+        On CUDA one Triton kernel gathers the rows and writes -inf; on the CPU, without a budget, the core does the
         same; inside `torch.compile` it is what the compiler makes of it.
 
         >>> import detent, torch

@@ -1,10 +1,14 @@
-"""The Triton kernel gives what the CPU path gives: in its interpreter anywhere, and on a GPU where there is one."""
+"""The Triton kernels give what the CPU path gives: in Triton's interpreter anywhere, and on a GPU where there is one.
+
+The interpreter runs more of Python than the compiler takes, so the kernels are compiled too, which needs no GPU.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +29,13 @@ def cases(seed: int = 0):  # type: ignore[no-untyped-def]
         for dtype in DTYPES:
             logits = torch.from_numpy(rng.normal(size=(rows, width))).to(getattr(torch, dtype))
             bits = rng.integers(-(2**31), 2**31, (mask_rows, words)).astype(np.int32)
-            yield logits, torch.from_numpy(bits)
+            for mask in (
+                bits,
+                np.full_like(bits, -1),
+                np.zeros_like(bits),
+                np.where(rng.random(words) < 0.5, bits, -1),
+            ):
+                yield logits.clone(), torch.from_numpy(mask.astype(np.int32))
 
 
 INTERPRETED = """
@@ -41,6 +51,27 @@ for logits, mask in cases():
     _ban[grid](got, mask, width, mask.shape[-1], got.stride(0), stride, BLOCK=_BLOCK)
     assert torch.equal(expected, got), (logits.shape, mask.shape, logits.dtype)
 """
+
+
+COMPILED = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from detent.integrations.cuda import _BLOCK, _ban, _ban_by_table
+NUMBERS = ("width", "words", "logit_stride", "mask_stride", "vocabulary", "classes")
+for kernel, chosen in ((_ban, {}), (_ban_by_table, {"BUDGET": True}), (_ban_by_table, {"BUDGET": False})):
+    chosen = {**chosen, "BLOCK": _BLOCK}
+    for logits in ("*fp32", "*fp16", "*bf16"):
+        types = {name: "i32" if name in NUMBERS else "*i32" for name in kernel.arg_names}
+        types |= dict.fromkeys(chosen, "constexpr") | {"logits": logits}
+        compiled = triton.compile(ASTSource(kernel, types, chosen), target=GPUTarget("cuda", 80, 32))
+        assert "st.global" in compiled.asm["ptx"]
+"""
+
+
+def test_the_kernels_compile(tmp_path: Path) -> None:
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", COMPILED], env=environment, check=True, timeout=300)
 
 
 def test_the_kernel_in_the_interpreter() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -140,6 +144,19 @@ def test_one_graph_serves_all_constraints_and_states() -> None:
                 assert torch.equal(state.history, again.history)
 
 
+@contextmanager
+def without_synchronising() -> Iterator[None]:
+    """Raise where an operation waits for the GPU."""
+    torch.cuda.synchronize()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch calls this mode a prototype
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
 @pytest.mark.parametrize("budget", [None, 14])
 def test_a_cuda_graph_replays_as_the_reference(budget: int | None) -> None:
@@ -173,15 +190,11 @@ def test_a_cuda_graph_replays_as_the_reference(budget: int | None) -> None:
     scores = torch.randn(steps, 6, width, generator=torch.Generator().manual_seed(0))
     on_device = scores.cuda()
     taken = torch.zeros(steps, 6, dtype=torch.int64, device="cuda")
-    torch.cuda.synchronize()
-    torch.cuda.set_sync_debug_mode("error")
-    try:
+    with without_synchronising():
         for place in range(steps):
             logits.copy_(on_device[place])
             graph.replay()
             taken[place].copy_(chosen)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
     states, left = table.starts[rows.numpy()], None if budget is None else np.full(6, budget, np.int32)
     for place in range(steps):
         expected = reference.apply(table, scores[place].numpy(), states, left)
@@ -199,15 +212,12 @@ def test_no_step_synchronises_on_cuda(budget: int | None) -> None:
     logits = torch.randn(6, len(TWO_ENDS), device="cuda")
     back = torch.ones(6, dtype=torch.int64, device="cuda")
     processor.mask_(logits.clone(), state)  # compiles the kernel
-    torch.cuda.set_sync_debug_mode("error")
-    try:
+    with without_synchronising():
         for _ in range(5):
             tokens = processor(logits, state).argmax(dim=1)
             processor.mask_(logits.clone(), state)
             state = processor.rollback(processor.advance(state, tokens), back)
             state = processor.advance(state, tokens)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
 
 
 def test_half_precision_keeps_its_type() -> None:

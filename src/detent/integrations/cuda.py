@@ -1,11 +1,11 @@
-"""Masks applied to logits on CUDA, by a Triton kernel: only banned logits are touched, and only written.
+"""Masks applied to logits on CUDA, by a Triton kernel that leaves allowed logits as they are.
 
 Imported by `detent.mask.apply_mask` when it meets a CUDA tensor; needs torch and triton, which torch for CUDA brings.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import triton
@@ -21,50 +21,70 @@ __all__ = ["apply_mask", "mask_by_table"]
 _BLOCK = 1024
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
+# Arguments of kernels have no types: Triton's compiler evaluates annotations, and knows no names but its own.
+# ruff: noqa: ANN001, ANN202
+
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _ban(
-    logits: Any,
-    mask: Any,
-    width: Any,
-    words: Any,
-    logit_stride: Any,
-    mask_stride: Any,
+def _write(logits, token, banned, width) -> None:  # type: ignore[no-untyped-def]
+    """Write -inf to the logits that are banned among those of a block of one row."""
+    inside = token < width
+    # A store of single logits takes an instruction for each: a block that has banned tokens is written as a whole.
+    if tl.max(tl.max(banned.to(tl.int32), 1), 0) != 0:
+        if tl.min(tl.min(banned.to(tl.int32), 1), 0) != 0:
+            tl.store(logits + token, float("-inf"), mask=inside)
+        else:
+            before = tl.load(logits + token, mask=inside, other=0).to(tl.float32)
+            tl.store(logits + token, tl.where(banned, float("-inf"), before), mask=inside)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _banned(mask, first, words, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    """Return whether a mask bans the tokens of a block, [BLOCK / 32, 32]: their bits are 0 or missing."""
+    index = first // 32 + tl.arange(0, BLOCK // 32)
+    word = tl.load(mask + index, mask=index < words, other=0)
+    return ((word[:, None] >> tl.arange(0, 32)[None, :]) & 1) == 0
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _ban(  # type: ignore[no-untyped-def]
+    logits,
+    mask,
+    width,
+    words,
+    logit_stride,
+    mask_stride,
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     """Write -inf to the logits of one row's block whose mask bit is 0 or missing."""
-    row = tl.program_id(0).to(tl.int64)
-    token = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    word = tl.load(mask + row * mask_stride + token // 32, mask=token // 32 < words, other=0)
-    banned = ((word >> (token % 32)) & 1) == 0
-    tl.store(logits + row * logit_stride + token, float("-inf"), mask=banned & (token < width))
+    row, first = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK
+    token = first + tl.arange(0, BLOCK // 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    _write(logits + row * logit_stride, token, _banned(mask + row * mask_stride, first, words, BLOCK), width)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _ban_by_table(
-    logits: Any,
-    states: Any,
-    left: Any,
-    masks: Any,
-    mask_row: Any,
-    next_state: Any,
-    token_class: Any,
-    distance: Any,
-    width: Any,
-    vocabulary: Any,
-    words: Any,
-    classes: Any,
-    logit_stride: Any,
+def _ban_by_table(  # type: ignore[no-untyped-def]
+    logits,
+    states,
+    left,
+    masks,
+    mask_row,
+    next_state,
+    token_class,
+    distance,
+    width,
+    vocabulary,
+    words,
+    classes,
+    logit_stride,
     BUDGET: tl.constexpr,  # noqa: N803
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     """Write -inf to the logits of one row's block that the row's state, or its budget, does not allow."""
-    row = tl.program_id(0).to(tl.int64)
-    token = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    row, first = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK
+    token = first + tl.arange(0, BLOCK // 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
     state = tl.load(states + row).to(tl.int64)
-    mask = masks + tl.load(mask_row + state).to(tl.int64) * words
-    word = tl.load(mask + token // 32, mask=token // 32 < words, other=0)
-    banned = ((word >> (token % 32)) & 1) == 0
+    banned = _banned(masks + tl.load(mask_row + state).to(tl.int64) * words, first, words, BLOCK)
     if BUDGET:
         known = token < vocabulary
         part = tl.load(token_class + token, mask=known, other=0)
@@ -72,7 +92,7 @@ def _ban_by_table(
         # State 1 is after end-of-text (detent.tables.minimize): no budget takes anything away there.
         limit = tl.where(state == 1, 0x7FFFFFFF, tl.load(left + row))
         banned = banned | (tl.load(distance + after) >= limit)
-    tl.store(logits + row * logit_stride + token, float("-inf"), mask=banned & (token < width))
+    _write(logits + row * logit_stride, token, banned, width)
 
 
 def mask_by_table(logits: torch.Tensor, states: torch.Tensor, left: torch.Tensor | None, table: TableProcessor) -> None:
