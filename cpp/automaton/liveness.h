@@ -119,6 +119,7 @@ class Liveness {
   std::optional<std::uint32_t> length_past_guards(ExprId id);
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
+  bool excludes_itself(ExprId id) const;
   // The length of a text of an intersection that its form shows (WitnessText).
   std::optional<std::uint32_t> length_of_witness(ExprId id, std::size_t longest);
   // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
