@@ -114,6 +114,18 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
   return found;
 }
 
+// The operand of an intersection that begins with a JSON string, if there is one only; the empty language otherwise.
+ExprId string_operand(const ExprSet& exprs, ExprId id) {
+  if (exprs[id].op != Op::intersection) return ExprSet::kEmpty;
+  ExprId found = ExprSet::kEmpty;
+  for (ExprId operand : exprs.operands(id)) {
+    if (exprs[split_first(exprs, operand).first].op != Op::json_escaped) continue;
+    if (found != ExprSet::kEmpty) return ExprSet::kEmpty;
+    found = operand;
+  }
+  return found;
+}
+
 // Whether the completions of an expression depend neither on the text around it nor on rules.
 bool is_self_contained(const Expr& expr) {
   return !expr.has_guard && !expr.has_rule && !expr.has_lookbehind && !expr.has_lookbehind_end;
@@ -122,8 +134,8 @@ bool is_self_contained(const Expr& expr) {
 }  // namespace
 
 SlicedState SliceAnalysis::slice(ExprId state) {
-  return automaton_.edit([state](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
-    SplitState found = find_slices(exprs, derivatives, liveness, state, nullptr);
+  return automaton_.edit([this, state](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
+    SplitState found = find_slices(exprs, derivatives, liveness, state, resets_, nullptr);
     const ExprId remainder = found.slices.empty() ? state : exprs.union_of(std::move(found.others));
     return SlicedState{std::move(found.slices), remainder};
   });
@@ -131,7 +143,7 @@ SlicedState SliceAnalysis::slice(ExprId state) {
 
 SplitState SliceAnalysis::split(ExprId state) {
   return automaton_.edit([this, state](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
-    return find_slices(exprs, derivatives, liveness, state, &numbers_);
+    return find_slices(exprs, derivatives, liveness, state, resets_, &numbers_);
   });
 }
 
@@ -140,7 +152,7 @@ std::optional<Slice> SliceAnalysis::member_value(ExprId state) {
                                        Liveness& liveness) -> std::optional<Slice> {
     const Expr& first = exprs[split_first(exprs, state).first];
     if (first.op != Op::bytes || exprs.set(first.set_index()) != ByteSet::of(':')) return std::nullopt;
-    const SplitState split = find_slices(exprs, derivatives, liveness, state, &numbers_);
+    const SplitState split = find_slices(exprs, derivatives, liveness, state, resets_, &numbers_);
     const bool is_value = split.slices.size() == 1 && split.slices[0].is_value;
     return is_value && split.declared.empty() && split.others.empty() ? std::optional(split.slices[0]) : std::nullopt;
   });
@@ -167,12 +179,65 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
   return found;
 }
 
-std::optional<std::uint32_t> SliceAnalysis::needed_inside(ExprId state) {
-  const ExprId texts = automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
-    const Expr& head = exprs[split_first(exprs, state).first];
+std::optional<std::uint32_t> SliceAnalysis::needed_inside(const UnboundedState& wide) {
+  if (wide.differs_behind) return std::nullopt;
+  const ExprId texts = automaton_.edit([&wide](ExprSet& exprs, Derivatives&, Liveness&) {
+    const Expr& head = exprs[split_first(exprs, wide.state).first];
     return head.op == Op::json_escaped && is_self_contained(exprs[head.part()]) ? head.part() : ExprSet::kEmpty;
   });
-  return texts == ExprSet::kEmpty ? std::nullopt : longest_completion(texts);
+  return texts == ExprSet::kEmpty ? longest_stay(wide.state) : longest_completion(texts);
+}
+
+std::optional<std::uint32_t> SliceAnalysis::longest_stay(ExprId state) {
+  using Found = std::optional<std::uint32_t>;
+  const auto known = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) -> std::optional<Found> {
+    const auto entry = longest_stays_.find(state.value);
+    if (entry != longest_stays_.end()) return std::optional<Found>(std::in_place, entry->second);
+    if (string_operand(exprs, state) != ExprSet::kEmpty) return std::nullopt;
+    return std::optional<Found>(std::in_place, std::nullopt);
+  });
+  if (known) return *known;
+  const Found found = find_longest_stay(state);
+  return automaton_.edit([&](ExprSet&, Derivatives&, Liveness&) { return longest_stays_[state.value] = found; });
+}
+
+// The largest number of bytes, over all states inside the string that `state` begins with, to a state outside it.
+// Nothing where these states are many.
+std::optional<std::uint32_t> SliceAnalysis::find_longest_stay(ExprId state) {
+  constexpr std::size_t kMaxStates = 1'024;
+  std::vector<ExprId> states{state};
+  std::unordered_map<std::uint32_t, std::size_t> index_of{{state.value, 0}};
+  std::vector<std::vector<std::size_t>> sources(1);
+  std::vector<std::size_t> nearest_first;  // indices of states, those with a way out first
+  std::vector<std::uint32_t> stays(1, UINT32_MAX);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states.size() > kMaxStates) return std::nullopt;
+    const ExprId* row = automaton_.row(states[i]);
+    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+      if (row[c] == ExprSet::kEmpty) continue;
+      const bool is_inside = automaton_.edit(
+          [&](ExprSet& exprs, Derivatives&, Liveness&) { return string_operand(exprs, row[c]) != ExprSet::kEmpty; });
+      if (!is_inside) {
+        if (std::exchange(stays[i], 1) != 1) nearest_first.push_back(i);
+        continue;
+      }
+      const auto [known, is_new] = index_of.try_emplace(row[c].value, states.size());
+      if (is_new) {
+        states.push_back(row[c]);
+        sources.emplace_back();
+        stays.push_back(UINT32_MAX);
+      }
+      sources[known->second].push_back(i);
+    }
+  }
+  for (std::size_t i = 0; i < nearest_first.size(); ++i) {
+    for (std::size_t source : sources[nearest_first[i]]) {
+      if (stays[source] != UINT32_MAX) continue;
+      stays[source] = stays[nearest_first[i]] + 1;
+      nearest_first.push_back(source);
+    }
+  }
+  return nearest_first.size() == states.size() ? std::optional(stays[nearest_first.back()]) : std::nullopt;
 }
 
 std::optional<std::uint32_t> SliceAnalysis::longest_completion(ExprId texts) {

@@ -59,12 +59,12 @@ class SliceAnalysis {
   // The slice of a state after the name of a member, from the colon to the end of the value, such as `: 12`. Nothing
   // for any other state.
   std::optional<Slice> member_value(ExprId state);
-  // Drops the upper bound of the repeat that is the first part of a state, or of operands of an intersection there:
-  // `.{0,100}"` becomes `.*"`.
+  // Drops the upper bound of the repeat that is the first part of a state or of its operands, or of operands of an
+  // intersection there: `.{0,100}"` becomes `.*"`.
   UnboundedState drop_upper_bound(ExprId state);
-  // UnboundedState::needed for an unbounded state that begins with a JSON string: a tighter bound than the mask of the
-  // state gives. Cost: at the first visit, the rows of few states.
-  std::optional<std::uint32_t> needed_inside(ExprId state);
+  // UnboundedState::needed for an unbounded state that begins with a JSON string, or of which one operand does: a
+  // tighter bound than the mask of the state gives. Cost: at the first visit, the rows of few states.
+  std::optional<std::uint32_t> needed_inside(const UnboundedState& wide);
   // Drops the upper bounds of all repeats that the first part may begin with, inside its unions, intersections and
   // concatenations too.
   UnboundedState drop_upper_bounds(ExprId state);
@@ -94,12 +94,16 @@ class SliceAnalysis {
  private:
   std::optional<std::uint32_t> longest_completion(ExprId texts);
   std::optional<std::uint32_t> find_longest_completion(ExprId texts);
+  std::optional<std::uint32_t> longest_stay(ExprId state);
+  std::optional<std::uint32_t> find_longest_stay(ExprId state);
 
   Automaton& automaton_;
   // Read and written under the automaton's lock.
   std::unordered_map<std::uint32_t, bool> character_sets_;  // by expression: whether it is one character
   std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether its bytes are all in kNumberBytes
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_completions_;  // by expression
+  std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_stays_;        // by expression
+  ByteResets resets_;
 };
 
 }  // namespace detent

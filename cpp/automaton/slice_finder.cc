@@ -425,10 +425,62 @@ class SliceFinder {
   SplitState found_;
 };
 
+// An intersection as one operand with rules, lists or strings, and the others. Nothing if none is that operand alone.
+std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state) {
+  std::vector<ExprId> conditions(exprs.operands(state).begin(), exprs.operands(state).end());
+  const auto is_main = [&exprs](ExprId operand) { return exprs[operand].op != Op::complement; };
+  if (std::ranges::count_if(conditions, is_main) != 1) return std::nullopt;
+  const auto main = std::ranges::find_if(conditions, is_main);
+  const ExprId found = *main;
+  conditions.erase(main);
+  const ExprId condition = exprs.intersection(std::move(conditions));
+  const Expr& expr = exprs[condition];
+  if (expr.has_rule || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || expr.has_open_item ||
+      expr.has_closed_item) {
+    return std::nullopt;
+  }
+  return std::pair{found, condition};
+}
+
+// The byte that ends each text of a prefix, if there is one.
+std::optional<std::uint8_t> last_byte(const ExprSet& exprs, ExprId prefix) {
+  while (exprs[prefix].op == Op::concat) prefix = exprs[prefix].second();
+  if (exprs[prefix].op != Op::bytes || exprs.set(exprs[prefix].set_index()).has_more_than(1)) return std::nullopt;
+  return exprs.set(exprs[prefix].set_index()).first();
+}
+
+// The slices of x & r, where r excludes words, are those of x: (prefix continuation) & r is (prefix & r)
+// (continuation & s), if r is in one state s behind each prefix.
+SplitState find_slices_under(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId main,
+                             ExprId condition, ByteResets& resets) {
+  SplitState inside = SliceFinder(exprs, derivatives, liveness, nullptr).find(main);
+  SplitState found;
+  for (const Slice& slice : inside.slices) {
+    const std::optional<std::uint8_t> last = last_byte(exprs, slice.prefix);
+    const ExprId behind = last ? resets.find(exprs, derivatives, condition, *last) : ExprSet::kEmpty;
+    if (behind == ExprSet::kEmpty) {
+      inside.others.push_back(exprs.concat(slice.prefix, slice.continuation));
+      continue;
+    }
+    const Slice narrow{exprs.intersection({slice.prefix, condition}), exprs.intersection({slice.continuation, behind})};
+    if (liveness.live(narrow.prefix) && liveness.live(narrow.continuation)) found.slices.push_back(narrow);
+  }
+  for (ExprId other : inside.others) {
+    const ExprId narrow = exprs.intersection({other, condition});
+    if (narrow != ExprSet::kEmpty && liveness.live(narrow)) found.others.push_back(narrow);
+  }
+  return found;
+}
+
 }  // namespace
 
-SplitState find_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId state,
+SplitState find_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId state, ByteResets& resets,
                        std::unordered_map<std::uint32_t, bool>* numbers) {
+  if (exprs[state].op == Op::intersection) {
+    if (const auto parts = split_conditions(exprs, state)) {
+      return find_slices_under(exprs, derivatives, liveness, parts->first, parts->second, resets);
+    }
+  }
   return SliceFinder(exprs, derivatives, liveness, numbers).find(state);
 }
 

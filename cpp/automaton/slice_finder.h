@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "automaton/byte_resets.h"
 #include "automaton/liveness.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
@@ -52,7 +53,7 @@ inline std::pair<ExprId, ExprId> split_first(const ExprSet& exprs, ExprId id) {
 // Returns the slices of `state` and its other alternatives. With `numbers`, a memo of the expressions whose bytes are
 // those of numbers, slices may also end in a value, and choices at the head are alternatives (SliceAnalysis::split).
 // Needs the lock of the automaton.
-SplitState find_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId state,
+SplitState find_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId state, ByteResets& resets,
                        std::unordered_map<std::uint32_t, bool>* numbers);
 
 }  // namespace detent

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "automaton/slice_finder.h"
+
 namespace detent {
 namespace {
 
@@ -16,19 +18,40 @@ namespace {
 class UpperBounds {
  public:
   enum class Where : std::uint8_t {
-    outermost,  // the first part of the state, or operands of an intersection that is this part
+    outermost,  // the first part of the state or of its operands, or operands of an intersection that is this part
     nested,     // inside unions, intersections, concatenations and optional parts of it, too
   };
   UpperBounds(ExprSet& exprs, Where where) : exprs_(exprs), where_(where) {}
 
   UnboundedState drop(ExprId state) {
+    UnboundedState found{state};
+    if (exprs_[state].op == Op::intersection) {
+      found.in_intersection = true;
+      std::vector<ExprId> operands(exprs_.operands(state).begin(), exprs_.operands(state).end());
+      for (ExprId& operand : operands) {
+        const ExprId wide = drop_first(operand);
+        found.differs_behind |= wide != operand && exprs_[split_first(exprs_, operand).first].op != Op::json_escaped;
+        operand = wide;
+      }
+      if (rounds_ != UINT32_MAX) found.state = exprs_.intersection(std::move(operands));
+    } else {
+      const ExprId head = split_first(exprs_, state).first;
+      const ExprId texts = exprs_[head].op == Op::json_escaped ? exprs_[head].part() : head;
+      found.in_intersection =
+          where_ == Where::nested ? exprs_[texts].op != Op::repeat : exprs_[texts].op == Op::intersection;
+      found.state = drop_first(state);
+    }
+    found.rounds = rounds_;
+    return found;
+  }
+
+ private:
+  // Drops the bounds that the first part of `state` may begin with.
+  ExprId drop_first(ExprId state) {
     const bool has_rest = exprs_[state].op == Op::concat;
     const ExprId head = has_rest ? exprs_[state].first() : state;
     const bool is_escaped = exprs_[head].op == Op::json_escaped;
     const ExprId texts = is_escaped ? exprs_[head].part() : head;
-    UnboundedState found{state};
-    found.in_intersection =
-        where_ == Where::nested ? exprs_[texts].op != Op::repeat : exprs_[texts].op == Op::intersection;
     // Few rounds: one more mask costs more than it saves, except for JSON strings, where they go if no others do.
     constexpr std::uint32_t kFewRounds = 8, kFewNestedRounds = 32;
     least_ = where_ == Where::nested ? kFewNestedRounds : is_escaped ? 1 : kFewRounds;
@@ -37,14 +60,11 @@ class UpperBounds {
       least_ = kLeastNested;
       wide = without_bounds(texts, 0);
     }
-    if (wide == texts) return found;
-    found.rounds = rounds_;
+    if (wide == texts) return state;
     if (is_escaped) wide = exprs_.json_escaped(wide, exprs_[head].escape_position(), exprs_[head].escape_bits());
-    found.state = has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
-    return found;
+    return has_rest ? exprs_.concat(wide, exprs_[state].second()) : wide;
   }
 
- private:
   static constexpr std::uint32_t kLeastNested = 2;  // one round: an optional part
   static constexpr int kMaxDepth = 8;
   static constexpr std::size_t kMaxOperands = 8;

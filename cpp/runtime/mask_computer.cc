@@ -31,8 +31,13 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
     return compute_from_slices(sliced, check);
   }
   if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
-  const ReferenceMask reference =
-      unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return mask_of(wide); });
+  UnboundedState unbounded = analysis_.drop_upper_bound(state);
+  const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
+  ReferenceMask reference = unbounded_reference(unbounded, state, mask_of_wide);
+  if (reference.mask && unbounded.in_intersection && reference.equal_below < vocabulary_.max_token_length()) {
+    unbounded.needed = analysis_.needed_inside(unbounded);
+    reference = unbounded_reference(unbounded, state, mask_of_wide);
+  }
   if (!reference.mask) {
     MaskBuilder builder(vocabulary_.word_count());
     const bool is_run = add_class_run(vocabulary_, automaton_, state, builder, nullptr);

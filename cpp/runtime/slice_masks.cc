@@ -462,7 +462,7 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   UnboundedState unbounded = analysis_.drop_upper_bound(prefix);
   ReferenceMask reference = unbounded_reference(unbounded, prefix, mask_of_wide);
   if (reference.mask && unbounded.in_intersection && reference.equal_below < kManyBytes) {
-    unbounded.needed = analysis_.needed_inside(unbounded.state);
+    unbounded.needed = analysis_.needed_inside(unbounded);
     reference = unbounded_reference(unbounded, prefix, mask_of_wide);
   }
   if (reference.mask && reference.equal_below >= kFewBytes) return reference;
