@@ -160,3 +160,45 @@ def test_live_states_have_a_text(seed: int) -> None:
         assert (state != 0) == (prefix in live)
         if state:
             assert prefix + dfa.some_completion(state) in texts
+
+
+@pytest.mark.parametrize("excluded", [".{11}", ".{9,12}", r"[0-9.]{4,}"])
+def test_what_an_operand_excludes_is_dead(excluded: str) -> None:
+    """The form shows it: a search would visit 2^11 states of the other excluded texts."""
+    language = detent.regex(r"[0-9]*(?:\.[0-9]+)?") & detent.regex("[0-9.]{11}") & detent.regex(".{11}")
+    language &= ~(detent.regex(excluded) | detent.regex(".*3.{11}"))
+    assert _core.Automaton(language._node, 250_000, 256 << 20, 1_000).start == 0
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(300), always=60))
+def test_excluded_operands(seed: int) -> None:
+    """Operands beside exclusions that contain some of them: which prefixes are live, by all texts."""
+    rng = Random(seed)
+
+    def pattern() -> str:
+        least = rng.randrange(4)
+        form = rng.choice(["(?s:.){%}", "[ab]{%}", "a{%}b?", ".*a.{%}", "b*a{%}", "(?:ab|b){%}"])
+        return form.replace("%", f"{least},{least + rng.randrange(3)}")
+
+    taken, excluded = [pattern() for _ in range(rng.randrange(1, 4))], [pattern() for _ in range(rng.randrange(1, 4))]
+    excluded += rng.sample(taken, rng.randrange(len(taken) + 1)) if rng.random() < 0.3 else []
+    language = detent.regex("[ab]{0,5}")
+    for each in taken:
+        language &= detent.regex(each)
+    exclusion = detent.regex(excluded[0])
+    for each in excluded[1:]:
+        exclusion |= detent.regex(each)
+    language &= ~exclusion
+    strings = ["".join(one) for count in range(6) for one in product("ab", repeat=count)]
+    texts = {
+        text
+        for text in strings
+        if all(re.fullmatch(each, text) for each in taken) and not any(re.fullmatch(each, text) for each in excluded)
+    }
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    live = {text[:end] for text in texts for end in range(len(text) + 1)}
+    for prefix in strings:
+        state = dfa.advance(dfa.start, prefix.encode()) if dfa.start else 0
+        assert (state != 0) == (prefix in live)
+        if state:
+            assert prefix + dfa.some_completion(state).decode() in texts

@@ -117,6 +117,7 @@ class Liveness {
   std::optional<std::uint32_t> length_past_guards(ExprId id);
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
+  bool excludes_itself(ExprId id) const;
   // The length of the shortest string of one operand of an intersection, if all other operands contain this string.
   std::optional<std::uint32_t> length_of_witness(ExprId id);
   const std::vector<std::uint8_t>& shortest_string(ExprId id);

@@ -82,6 +82,7 @@ class Derivatives {
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
   bool is_shared_union(const Term& term, std::size_t term_count) const;
+  bool may_use_row(ExprId id, const Term& term) const;
   // Returns the expression "members, then tail" if its row should be computed by itself; `id` if not.
   ExprId long_list(ExprId id, const Term& term);
 

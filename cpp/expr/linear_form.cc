@@ -54,6 +54,17 @@ ExprId Derivatives::long_list(ExprId id, const Term& term) {
   return exprs_.concat(term.head, term.tail);
 }
 
+// Whether a published row of the head, such as the start of a search for words, replaces its linear form. The row of a
+// guard does not: a guard depends on the tail. Nor does that of a rule or of a union of stacks: before a tail, the
+// unions of that row stay united. So the stacks of one text would have several forms, as many as there are ways to have
+// visited some heads before, and unions of these grow without end.
+bool Derivatives::may_use_row(ExprId id, const Term& term) const {
+  const Expr& head = exprs_[term.head];
+  if (term.head == id) return false;
+  const bool has_stacks = head.has_rule && (head.op == Op::rule || head.op == Op::union_of);
+  return term.tail == ExprSet::kEpsilon || (!head.has_guard && !has_stacks);
+}
+
 bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
@@ -79,17 +90,16 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
       }
       if (term.tail == ExprSet::kEpsilon && !seen_.insert(term.head.value).second) continue;
     }
-    // A published row of the head, such as the start of a search for words, replaces its linear form. The row of a
-    // guard does not: a guard depends on the tail.
-    const bool depends_on_tail = exprs_[term.head].has_guard && term.tail != ExprSet::kEpsilon;
-    const ExprId* known = term.head == id || depends_on_tail ? nullptr : find_row(term.head);
-    const bool may_unite = !is_united && exprs_[term.tail].has_rule && !exprs_[term.head].has_rule;
-    if (may_unite) {
+    if (!is_united && exprs_[term.tail].has_rule && !exprs_[term.head].has_rule) {
       waiting.push_back(term);
-    } else if (known) {
+      continue;
+    }
+    const bool needs_row =
+        is_shared_union(term, ++term_count) || (term.tail != ExprSet::kEpsilon && is_long_choice(term.head));
+    if (const ExprId* known = needs_row || may_use_row(id, term) ? find_row(term.head) : nullptr) {
       add_row(known, term.tail, out, is_first);
       is_first = false;
-    } else if (is_shared_union(term, ++term_count) || (term.tail != ExprSet::kEpsilon && is_long_choice(term.head))) {
+    } else if (needs_row) {
       missing_.push_back(term.head);
     } else if (const ExprId list = long_list(id, term); list == id) {
       expand(terms, term);

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMaxCompletions = 64;
 // The states that all searches may expand: of those that count characters, what one search finds serves others.
 constexpr std::size_t kMaxExpansions = 4'096, kMaxCounted = 16'384;
-constexpr std::size_t kMaxSets = 65'536;  // of a search; a set takes some 500 bytes
+constexpr std::size_t kLongestText = 1'024;  // bytes, of a completion that is tried
+constexpr std::size_t kMaxSets = 65'536;     // of a search; a set takes some 500 bytes
 
 }  // namespace
 
@@ -109,6 +110,7 @@ ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
   // The entries of rows are live. A conjunct that counts has a text in which no further character begins.
   if (known.accepting || conjuncts.size() == 1) {
     known.fewest = known.enough = 0;
+    known.next = known.accepting ? Next::end : Next::conjunct;
     known.completion_bound = known.accepting ? 0 : known.least_bytes;
   }
   work_ += std::ssize(conjuncts);
@@ -173,11 +175,17 @@ ConjunctSearch::Verdict ConjunctSearch::decide(State state) {
 }
 
 void ConjunctSearch::note_live(State state, std::uint32_t completion_bound) {
+  if (note_fewer(state, completion_bound)) known_[state.set].next = Next::unknown;
+}
+
+// Notes that a state is live. Returns whether it was not known to be.
+bool ConjunctSearch::note_fewer(State state, std::uint32_t completion_bound) {
   Known& known = known_[state.set];
   const std::uint32_t characters = known.counts ? state.left : 0;
-  if (known.enough <= characters) return;
+  if (known.enough <= characters) return false;
   known.enough = characters;
   known.completion_bound = completion_bound;
+  return true;
 }
 
 void ConjunctSearch::note_dead(State state) {
@@ -187,7 +195,7 @@ void ConjunctSearch::note_dead(State state) {
 
 bool ConjunctSearch::decide_by_completions(State state) {
   for (std::size_t k = 0; k < completions_.size(); ++k) {
-    const Completion& completion = completions_[k];
+    const std::uint32_t completion = completions_[k];
     std::uint32_t characters = 0;
     for (ConjunctId each : sets_[state.set]) {
       characters = std::max(characters, read(each, completion));
@@ -195,7 +203,10 @@ bool ConjunctSearch::decide_by_completions(State state) {
     }
     ++work_;
     if (characters > state.left) continue;
-    note_live({state.set, characters}, static_cast<std::uint32_t>(completion.text.size()));
+    if (note_fewer({state.set, characters}, static_cast<std::uint32_t>(texts_[completion].size()))) {
+      known_[state.set].next = Next::completion;
+      known_[state.set].completion = completion;
+    }
     if (k > 0) std::swap(completions_[k], completions_[k - 1]);
     return true;
   }
@@ -204,16 +215,16 @@ bool ConjunctSearch::decide_by_completions(State state) {
 
 // How many characters of the completion a conjunct counts: none where it counts no characters. kRefused where the
 // completion is not in the conjunct.
-std::uint32_t ConjunctSearch::read(ConjunctId conjunct, const Completion& completion) {
+std::uint32_t ConjunctSearch::read(ConjunctId conjunct, std::uint32_t completion) {
   std::vector<std::uint32_t>& tried = conjuncts_[conjunct].completions;
-  if (tried.size() <= completion.number) tried.resize(completion_count_, kUntried);
-  if (tried[completion.number] != kUntried) return tried[completion.number];
+  if (tried.size() <= completion) tried.resize(texts_.size(), kUntried);
+  if (tried[completion] != kUntried) return tried[completion];
   const auto& class_of = automaton_.class_of();
   std::uint32_t characters = 0;
   ExprId at = conjuncts_[conjunct].state;
   ConjunctId counting = conjunct;
   bool counts = conjuncts_[conjunct].counts();
-  for (char byte : completion.text) {
+  for (char byte : texts_[completion]) {
     if (at == ExprSet::kEmpty) break;
     const std::uint8_t byte_class = class_of[static_cast<std::uint8_t>(byte)];
     at = automaton_.row(at)[byte_class];
@@ -224,8 +235,8 @@ std::uint32_t ConjunctSearch::read(ConjunctId conjunct, const Completion& comple
     if (conjuncts_[counting].state == conjuncts_[counting].between) ++characters;
     counting = after[0];
   }
-  work_ += std::ssize(completion.text);
-  return conjuncts_[conjunct].completions[completion.number] = automaton_.accepting(at) ? characters : kRefused;
+  work_ += std::ssize(texts_[completion]);
+  return conjuncts_[conjunct].completions[completion] = automaton_.accepting(at) ? characters : kRefused;
 }
 
 // A set is dead if a pair of its conjuncts is. Pairs have few states, which many sets share.
@@ -332,6 +343,10 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
     const State from = nodes[at].state;
     const bool is_old = known_[from.set].last_search == search && known_[from.set].most_left > from.left;
     if (is_old) continue;  // seen again with more characters left
+    if (at != 0 && decide_by_completions(from)) {
+      note_path(nodes, at);
+      return Verdict::live;
+    }
     if (++expanded > most || expansions_left_[counts] == 0 || sets_.size() > kMaxSets) return Verdict::unknown;
     --expansions_left_[counts];
     work_ += std::ssize(bytes_) / 4;
@@ -357,23 +372,38 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
   return Verdict::dead;
 }
 
-// The states on the way to a live one are live.
+// The states on the way to a live one are live. Remembers the text of the first one.
 void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t last) {
   const Known& end = known_[nodes[last].state.set];
-  const bool is_whole = end.accepting;
   std::uint32_t characters = end.enough, length = end.completion_bound;
-  std::string text;
   for (std::size_t i = last; i != 0; i = nodes[i].parent) {
     const State from = nodes[nodes[i].parent].state;
-    text += static_cast<char>(nodes[i].byte);
     if (known_[nodes[i].state.set].counts && known_[from.set].is_between) ++characters;
     length = saturating_add(length, 1);
-    note_live({from.set, characters}, length);
+    if (!note_fewer({from.set, characters}, length)) continue;
+    known_[from.set].next = Next::byte;
+    known_[from.set].byte = nodes[i].byte;
   }
-  if (!is_whole) return;
-  std::ranges::reverse(text);
+  std::optional<std::string> text = text_of(nodes[0].state.set);
+  if (!text) return;
   if (completions_.size() == kMaxCompletions) completions_.pop_back();
-  completions_.insert(completions_.begin(), {std::move(text), completion_count_++});
+  completions_.insert(completions_.begin(), static_cast<std::uint32_t>(texts_.size()));
+  texts_.push_back(*std::move(text));
+}
+
+// The known text of a set that is live; nothing where it is long or not known.
+std::optional<std::string> ConjunctSearch::text_of(SetId set) {
+  std::string text;
+  for (; known_[set].next == Next::byte; set = successor(set, known_[set].byte)) {
+    if (text.size() >= kLongestText) return std::nullopt;
+    text += static_cast<char>(known_[set].byte);
+  }
+  const Known& last = known_[set];
+  if (last.next == Next::unknown || text.size() + last.completion_bound > kLongestText) return std::nullopt;
+  if (last.next == Next::completion) return text + texts_[last.completion];
+  if (last.next == Next::end) return text;
+  const std::optional<std::string> rest = automaton_.some_completion(conjuncts_[sets_[set][0]].state);
+  return rest ? std::optional(text + *rest) : std::nullopt;
 }
 
 const ByteSet& ConjunctSearch::loop_of(State state) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -82,6 +83,8 @@ class ConjunctSearch {
     bool counts() const { return between != ExprSet::kEmpty; }
   };
   static constexpr std::uint32_t kRefused = UINT32_MAX, kUntried = UINT32_MAX - 1;
+  // How a known text of a set goes on: it ends, is that of the only conjunct, has a byte, or is a known completion.
+  enum class Next : std::uint8_t { unknown, end, conjunct, byte, completion };
   // What is known of a set.
   struct Known {
     bool accepting = false;
@@ -92,17 +95,15 @@ class ConjunctSearch {
     Alike other_characters = Alike::unknown;   // of all conjuncts
     std::uint32_t fewest = 0, enough = kNone;  // characters of the text that needs the fewest; kNone: there is no text
     std::uint32_t completion_bound = 0;        // of the texts with `enough` characters
+    Next next = Next::unknown;                 // how one of these texts goes on
+    std::uint8_t byte = 0;                     // Next::byte
+    std::uint32_t completion = 0;              // Next::completion
     std::uint64_t distance = 0;                // the sum of the completion bounds of the conjuncts
     std::uint32_t least_bytes = 0;             // their maximum
     std::uint32_t last_search = 0;             // the last search that has seen it,
     std::uint32_t most_left = 0;               // with the most characters left
     ByteSet loop;
     std::vector<SetId> pairs;  // each pair of its conjuncts, with the one that counts
-  };
-  // A text that completed some state.
-  struct Completion {
-    std::string text;
-    std::uint32_t number;
   };
   // A state that a search has seen, with the node before it and the byte that leads from there.
   struct SearchNode {
@@ -120,7 +121,7 @@ class ConjunctSearch {
   SetId successor(SetId set, std::uint8_t byte);
   Verdict known_verdict(State state) const;
   bool decide_by_completions(State state);
-  std::uint32_t read(ConjunctId conjunct, const Completion& completion);
+  std::uint32_t read(ConjunctId conjunct, std::uint32_t completion);
   bool has_dead_pair(State state);
   bool find_dead_pair(State state);
   const std::vector<SetId>& pairs_of(SetId set);
@@ -128,6 +129,8 @@ class ConjunctSearch {
   bool is_alike(ConjunctId conjunct);
   Verdict search(State state);
   void note_path(const std::vector<SearchNode>& nodes, std::size_t last);
+  bool note_fewer(State state, std::uint32_t completion_bound);
+  std::optional<std::string> text_of(SetId set);
 
   Automaton& automaton_;
   Table sets_;
@@ -135,8 +138,8 @@ class ConjunctSearch {
   std::vector<Conjunct> conjuncts_;
   std::unordered_map<std::uint64_t, ConjunctId> ids_;      // by expression, and whether it counts
   std::unordered_map<std::uint32_t, ConjunctSet> splits_;  // by expression
-  std::vector<Completion> completions_;                    // the most recently used first
-  std::uint32_t completion_count_ = 0;
+  std::vector<std::string> texts_;                         // the completions, by number
+  std::vector<std::uint32_t> completions_;                 // those that are tried, the most recently used first
   std::uint32_t search_count_ = 0;
   std::size_t expansions_left_[2];   // of all searches: of those of states that count no characters, and of the others
   std::vector<std::uint8_t> bytes_;  // one of each class

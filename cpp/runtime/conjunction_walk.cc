@@ -82,7 +82,9 @@ const ConjunctionWalk::Start& ConjunctionWalk::start(ExprId expr) {
     const std::uint32_t bound = automaton_.completion_bound(part);
     if (bound == Liveness::kDead) continue;
     found.alternatives.push_back({sets_.start(part), 0, true, part});
-    sets_.note_live(found.alternatives.back().state, bound);
+    // Looks for a text, though the state is live: what completes it mostly completes the states below.
+    const ConjunctSearch::State first = found.alternatives.back().state;
+    if (sets_.decide(first) == ConjunctSearch::Verdict::unknown) sets_.note_live(first, bound);
   }
   return found;
 }
