@@ -55,7 +55,7 @@ def _run(options: Any) -> int:
     with progress("compiling the language"):
         matcher = compile(rule, vocabulary).matcher(options.max_tokens)
     data = options.text.encode("utf-8", "surrogateescape")
-    position, _, is_complete, _ = matcher.diagnose(data)
+    position, _, is_complete, _ = matcher._diagnose(data)
     if position < len(data):
         raise ArgumentError(str(rule.why(options.text)))
     if data:
