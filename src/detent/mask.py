@@ -140,8 +140,8 @@ def check_words(width: int, words: int) -> None:
     needed = -(-width // WORD_BITS)
     if words > needed:
         raise ArgumentError(
-            f"the logits have {width} ids, but the mask has {words * WORD_BITS}: they are another model's; make the mask "
-            f"with the vocabulary of the model, or cut padding off: mask[..., :{needed}]"
+            f"the logits have {width} ids, but the mask has {words * WORD_BITS}: they are another model's; make the "
+            f"mask with the vocabulary of the model, or cut padding off: mask[..., :{needed}]"
         )
 
 
