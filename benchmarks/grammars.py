@@ -3,7 +3,7 @@
     python -m benchmarks.grammars --tokenizer ../shared/data/tokenizers/llama3/tokenizer.json > table.md
 
 Each grammar is read by lark (`Lark(text, parser=...)`) and by detent in turn, five times; the least CPU time counts.
-Compiling includes the first mask, but not what a vocabulary computes once for all rules: another rule is compiled first.
+Compiling includes the first mask, but not what a vocabulary computes once for all rules: another one is compiled first.
 The texts are random derivations of lark's own rules, written by lark's terminals, and for Lark's grammar also the
 grammars that come with lark. A text is taken if the matcher takes each of its tokens,
 after a mask each, and its end. Spaces stand between terminals, so a grammar that ignores none, such as `cron`, refuses
