@@ -188,6 +188,10 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       goals.push_back(tail);
     } else if (const std::optional<std::uint32_t> length = length_by_first_byte(goal)) {
       remember(goal, *length, Use::bounds);
+    } else if (const std::optional<ExprId> wide = widened_after_guards(goal, tail); wide && known(*wide) == kUnknown) {
+      goals.push_back(*wide);
+    } else if (wide && known(*wide) == kDead) {
+      remember(goal, kDead, Use::lengths);
     } else if (const ExprId next = after_escaped_character(goal); next == ExprSet::kEmpty) {
       search(goal);
     } else if (known(next) == kUnknown) {

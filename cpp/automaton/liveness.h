@@ -128,6 +128,8 @@ class Liveness {
   // The length of a text of ~x & g that begins with a byte of no text of x (excluded_prefixes.cc).
   std::optional<std::uint32_t> length_by_first_byte(ExprId id);
   ExprId operand_after_guards(ExprId id) const;
+  // A language that contains ~x & g and calls no rule. Nothing where g does not show one.
+  std::optional<ExprId> widened_after_guards(ExprId id, ExprId tail);
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
