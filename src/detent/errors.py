@@ -318,6 +318,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
     ("argument", "automaton_state"): "state {given} is none that the automaton has returned",
     ("argument", "logits"): "the type code or the shapes of logits and mask do not fit each other",
+    ("argument", "logits_width"): (
+        "the logits have {given} ids, but the mask allows id {limit}: they are another model's; make the mask with the "
+        "vocabulary of the model"
+    ),
     ("argument", "merge_states"): "the arrays of an automaton do not fit each other",
     ("argument", "transitions"): "the tokenizer's tables are for another vocabulary",
     ("argument", "token_dfa"): "the arrays of a token DFA do not fit each other or the vocabulary",
@@ -376,7 +380,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
         "shorter texts"
     ),
-    ("limit", "work"): ("the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"),
+    ("limit", "work"): "a step of the rule takes over {limit} units of work; simplify it or raise Limits(work=...)",
     ("limit", "question_work"): (
         "the question takes over {limit} units of work; ask about a simpler language, or for shorter texts"
     ),
@@ -389,8 +393,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "budget_bytes",
     ): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
     ("limit", "table_states"): (
-        "there are more states than max_states={limit}; raise it (in compile: Limits(states=...)), simplify the "
-        "constraint, or keep to a guide's matcher"
+        "there are more states than max_states={limit}; keep to a guide's matcher where a rule calls itself, since its "
+        "states have no end; else raise it (in compile: Limits(states=...)) or simplify the constraint"
     ),
     ("limit", "table_bytes"): (
         "the table needs over {given} bytes, above max_bytes={limit}; raise it (in compile: Limits(memory_bytes=...)), "

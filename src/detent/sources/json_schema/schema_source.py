@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from detent.errors import DetentError
 from detent.language import Language
+from detent.origin import Origin
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.json_schema.conflict import find_conflict
 from detent.sources.json_schema.parse.schema_text import parse
 from detent.sources.json_schema.position import Position, locate
-from detent.sources.json_schema.refusing import refusing_keywords
+from detent.sources.json_schema.refusing import direct_subschemas, refusing_keywords
 
 __all__ = ["SchemaSource"]
+
+_SHARED = ("$schema", "$id", "$defs", "definitions")
+"""Keywords of a schema to which references in its subschemas lead."""
 
 _MOST_STRINGS = 6
 _MOST_STEPS = 2000
 _WIDER: tuple[dict[str, Any], ...] = ({"order": "any"}, {"spelling": "any"}, {"order": "any", "spelling": "any"})
+_IN_NUMBERS = b"-0123456789"
+"""What a number begins with."""
 _KINDS = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}
 
 
@@ -62,7 +68,7 @@ class SchemaSource:
             return _members(_strings(dfa, text[: at.start])) or "a member", at.pointer or None
         if at.role != "value":
             return None
-        values = _values(dfa, prefix, at)
+        values = _values(dfa, prefix, at, found)
         if values is not None:
             return f"{values} at {at.pointer}" if at.pointer else values, None
         return dfa.expected_text(dfa.after(prefix)), f"the value at {at.pointer}" if at.pointer else None
@@ -113,6 +119,22 @@ class SchemaSource:
         except DetentError:
             return False
 
+    def parts(self) -> Iterator[tuple[str, Language[Any]]]:
+        """Yield the pointer and the language of each direct subschema that can be read by itself."""
+        schema = self.schema if isinstance(self.schema, dict) else {}
+        shared = {name: schema[name] for name in _SHARED if name in schema}
+        for pointer, part in direct_subschemas(schema):
+            if not isinstance(part, dict):
+                continue
+            inner = {**shared, **part}
+            try:
+                with collected_warnings():
+                    language = self.build(inner, **self.options)
+            except DetentError:
+                continue
+            source = SchemaSource(inner, self.options, self.build)
+            yield pointer, Language(language._node, language.description, _origin=Origin(source=source))
+
     def conflict(self) -> str | None:
         """Return the keywords that leave no value."""
         return find_conflict(self.schema, self._is_empty)
@@ -136,14 +158,20 @@ def _after_member(dfa: ByteDfa, prefix: bytes, found: bytes) -> tuple[str, None]
     return None
 
 
-def _values(dfa: ByteDfa, prefix: bytes, at: Position) -> str | None:
-    """Return the values that may stand where the value at a position begins; None if only bytes tell."""
+def _values(dfa: ByteDfa, prefix: bytes, at: Position, found: bytes) -> str | None:
+    """Return the values that may stand where the value at a position begins; None if only bytes tell.
+
+    So it is where another number is expected than the one that begins with the byte that was found.
+    """
     strings = _strings(dfa, prefix[: at.start])
     first = dfa.expected(dfa.after(prefix[: at.start])) if at.start == len(prefix) else b""
     if strings and (prefix[at.start : at.start + 1] == b'"' or first == b'"'):
         return _listed([json.dumps(text, ensure_ascii=False) for text in strings], "or")
     names = [name for byte, name in _KINDS.items() if byte in first]
-    names += ["a number"] if set(first) & set(b"-0123456789") else []
+    if set(first) & set(_IN_NUMBERS):
+        if found and found in _IN_NUMBERS:
+            return None
+        names.append("a number")
     return _listed(names, "or") if names else None
 
 
