@@ -35,11 +35,7 @@ constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only 
 // A budget asks the states after the tokens for their completions.
 std::shared_ptr<const Mask> mask_of_row(const std::vector<std::uint32_t>& row) {
   MaskBuilder builder(row.size());
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
+  builder.allow(row);
   builder.note_length(kInfinite - 1);
   return builder.finish();
 }
