@@ -12,7 +12,7 @@ namespace detent {
 PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
   PrefixStates found;
   found.state_of.assign(vocabulary.size(), kLeaves);
-  std::unordered_map<std::uint32_t, std::uint8_t> indices;  // by state
+  std::unordered_map<std::uint32_t, std::uint8_t> indices;   // by state
   std::array<std::pair<ExprId, std::uint8_t>, 64> recent{};  // some of them, by the state modulo 64
   const auto add = [&](std::uint32_t token, ExprId next) {
     auto& [state, index] = recent[next.value % recent.size()];
