@@ -114,7 +114,7 @@ void CanonicalSlices::insert(const Hash128& accepted_key, const SliceTokens& tok
   MaskCache& cache = language_.vocabulary().cache();
   cache.insert(accepted_key, tokens.accepted, MaskCache::Kind::slice);
   cache.insert(mix(accepted_key, 1), tokens.uncertain, MaskCache::Kind::slice);
-  if (tokens.closing) cache.insert(mix(accepted_key, 2), tokens.closing, MaskCache::Kind::slice);
+  cache.insert(mix(accepted_key, 2), tokens.closing, MaskCache::Kind::slice);
 }
 
 // Without pre-tokens, completions go on to the end of the text, so that all bounds of a format matter to them.
@@ -347,11 +347,9 @@ class CanonicalSlices::SliceWalk {
     SliceTokens found;
     found.uncertain = uncertain_mask();
     MaskBuilder builder(vocabulary_.word_count());
-    if (!reference_ || reference_->tokens.closing) {
-      start_from_reference(builder, &SliceTokens::closing);
-      closing_.add_to(builder);
-      found.closing = builder.finish();
-    }
+    start_from_reference(builder, &SliceTokens::closing);
+    closing_.add_to(builder);
+    found.closing = builder.finish();
     start_from_reference(builder, &SliceTokens::accepted);
     accepted_.add_to(builder);
     closing_.add_to(builder);
@@ -394,10 +392,7 @@ SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from, WalkLimit& lim
 SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& limit) {
   const std::optional<BoundedString> string = analysis_.bounded_string(prefix);
   const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
-  if (is_inside) {
-    const SliceTokens wide = find(string->unbounded, from, limit);
-    if (wide.closing) return limit_characters(prefix, *string, wide, from, limit);
-  }
+  if (is_inside) return limit_characters(prefix, *string, find(string->unbounded, from, limit), from, limit);
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
   const bool is_wide = !reference && differs_widely(prefix, ExprSet::kEmpty);
@@ -467,7 +462,8 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
   language_.meter.step(vocabulary.size() / 64 + 1);
   std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
   keep_lengths(string, lengths, uncertain);
-  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0), nullptr};
+  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0),
+          MaskBuilder(vocabulary.word_count()).finish()};
 }
 
 // Whether so many bytes lead two prefixes, of which the second may be dead, to different states that a walk beside the
@@ -552,6 +548,7 @@ SliceTokens CanonicalSlices::without_unsplit(ExprId prefix, const SplitPosition&
   for (std::uint32_t token : doubtful) builder.refuse(token);
   builder.note_length(longest);
   found.accepted = builder.finish();
+  found.closing = builder.finish();
   return found;
 }
 
