@@ -10,9 +10,9 @@
 //    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
 //    Tokens that are short enough have the verdict of the unbounded prefix. So have longer ones after which the bound
 //    is still large enough. In a string of characters from one set, the number of a token's characters is known: the
-//    bound is a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion, and
-//    few characters are left, are decided.
-// 4. A prefix that differs from its reference after most bytes, such as the rest of any string, which has none, has
+//    bounds are a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion are
+//    decided, where few characters are left, and those that have too few characters: once for each number of them.
+// 4. A prefix that differs from all references after most bytes, such as the rest of any string, which has none, has
 //    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
 //    they are kept (prefix_states.h).
 // 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
