@@ -13,6 +13,13 @@
 #include "expr/lengths.h"
 
 namespace detent {
+namespace {
+
+// Of texts that are tried before a search, and of those that are tried where a search takes long; in bytes.
+constexpr std::size_t kShortWitness = 64;
+constexpr std::size_t kLongWitness = 1 << 16;
+
+}  // namespace
 
 // A best-first search from one state to a state that is known to be live. It expands the state with the least remaining
 // length: of ten thousand long words, it follows one and never looks at the others. Such a descent may be endless in
@@ -175,12 +182,16 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       goals.push_back(texts);
     } else if (known(texts) == kDead) {
       remember(goal, kDead, Use::lengths);
-    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal)) {
+    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal, kShortWitness)) {
       remember(goal, *bound, Use::bounds);
     } else if (const ExprId tail = operand_after_guards(goal); tail != ExprSet::kEmpty && known(tail) == kUnknown) {
       goals.push_back(tail);
     } else if (const std::optional<std::uint32_t> length = length_by_first_byte(goal)) {
       remember(goal, *length, Use::bounds);
+    } else if (const std::optional<ExprId> wide = widened_after_guards(goal, tail); wide && known(*wide) == kUnknown) {
+      goals.push_back(*wide);
+    } else if (wide && known(*wide) == kDead) {
+      remember(goal, kDead, Use::lengths);
     } else if (const ExprId next = after_escaped_character(goal); next == ExprSet::kEmpty) {
       search(goal);
     } else if (known(next) == kUnknown) {
@@ -241,56 +252,15 @@ bool Liveness::excludes_itself(ExprId id) const {
   });
 }
 
-// A search makes a state for each combination of the operands' states. The strings of one operand need its own states
-// only, which these combinations share.
-std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id) {
-  constexpr std::uint32_t kLongest = 64;  // bytes; longer strings may cost more than a search
+// By a text of at most `longest` bytes.
+std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id, std::size_t longest) {
   const Expr& expr = exprs_[id];
-  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind ||
+  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_guard || expr.has_lookbehind ||
       expr.has_lookbehind_end || expr.has_open_item || expr.has_closed_item) {
     return std::nullopt;
   }
-  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-  ExprId longest = ExprSet::kEmpty;
-  for (ExprId operand : operands) {
-    const Expr& each = exprs_[operand];
-    if (!each.nonempty || !each.exact_length || each.min_length > kLongest) continue;
-    if (longest == ExprSet::kEmpty || each.min_length > exprs_[longest].min_length) longest = operand;
-  }
-  if (longest == ExprSet::kEmpty) return std::nullopt;
-  const std::vector<std::uint8_t>& classes = shortest_string(longest);
-  if (classes.size() != exprs_[longest].min_length) return std::nullopt;
-  const auto has_string = [&](ExprId operand) { return operand == longest || contains(operand, classes); };
-  if (!std::ranges::all_of(operands, has_string)) return std::nullopt;
-  return exprs_[longest].min_length;
-}
-
-// The byte classes of a shortest string of an expression whose lengths are exact.
-const std::vector<std::uint8_t>& Liveness::shortest_string(ExprId id) {
-  const auto known = shortest_strings_.find(id.value);
-  if (known != shortest_strings_.end()) return known->second;
-  std::vector<std::uint8_t> classes;
-  for (ExprId at = id; exprs_[at].min_length > 0;) {
-    const std::uint32_t wanted = exprs_[at].min_length - 1;
-    const ExprId* row = derivatives_.row(at);
-    const auto shortens = [&](ExprId next) { return next != ExprSet::kEmpty && exprs_[next].min_length == wanted; };
-    const ExprId* next = std::find_if(row, row + derivatives_.class_count(), shortens);
-    if (next == row + derivatives_.class_count()) break;
-    classes.push_back(static_cast<std::uint8_t>(next - row));
-    at = *next;
-  }
-  return shortest_strings_[id.value] = std::move(classes);
-}
-
-bool Liveness::contains(ExprId id, std::span<const std::uint8_t> classes) {
-  const bool is_negated = exprs_[id].op == Op::complement;
-  if (is_negated) id = exprs_[id].part();
-  for (std::uint8_t byte_class : classes) {
-    if (id == ExprSet::kEmpty) break;
-    meter_.step();
-    id = derivatives_.row(id)[byte_class];
-  }
-  return exprs_[id].nullable != is_negated;
+  const std::optional<std::string> text = witness_text_.find(id, longest);
+  return text ? std::optional(static_cast<std::uint32_t>(text->size())) : std::nullopt;
 }
 
 // Avoids a search, which would read each character of the texts to find out which hexadecimal digits may follow.
@@ -329,12 +299,18 @@ std::uint32_t Liveness::distance_guess(ExprId id) const {
 void Liveness::search(ExprId state) {
   constexpr std::size_t kMaxStates = 5000;    // of a search that may be infinite
   constexpr std::int64_t kMaxWork = 300'000;  // states grow where a grammar is ambiguous
+  constexpr std::size_t kFewStates = 128;
   const std::int64_t first_step = meter_.steps();
+  bool has_tried_witness = false;
   Search search(exprs_[state].op == Op::intersection && exprs_[state].has_rule);
   search.add(state, 0, distance_guess(state), exprs_[state].min_length);
   search.sources[state.value];
   bool is_live = false;
   while (search.live.empty()) {
+    if (search.seen.size() > kFewStates && !std::exchange(has_tried_witness, true)) {
+      const std::optional<std::uint32_t> length = length_of_witness(state, kLongWitness);
+      if (length) return remember(state, *length, Use::bounds);
+    }
     const bool is_long = search.seen.size() > kMaxStates || meter_.steps() - first_step > kMaxWork;
     if (search.is_infinite && !is_live && is_long) {
       ExprId grammar, regular;
