@@ -192,7 +192,7 @@ def test_bounds_inside_json_strings(pattern: str, is_plain: bool, unwanted: str 
 
 
 def test_a_known_path_of_one_alternative_serves_the_union():
-    """The nearest alternative after "1" is the state after "0", whose completion is known; the union has other states."""
+    """The nearest alternative after "1" is the state after "0", whose path is known; the union has other states."""
     dfa = automaton(detent.regex("0abcd|1(?:abcd|ab[x-z]{9})"))
     assert check_steps(dfa, dfa.advance(dfa.start, b"0")) == b"abcd"
     assert check_steps(dfa, dfa.advance(dfa.start, b"1")) == b"abcd"
