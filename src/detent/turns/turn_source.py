@@ -21,6 +21,7 @@ from detent.reason_search import find_reasons
 from detent.sources.calls.function import Function
 from detent.sources.json_schema import json_schema
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
+from detent.sources.json_schema.position import locate
 from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
 from detent.turns.graph import Graph
 from detent.turns.positions import OpenPart, Positions
@@ -30,6 +31,11 @@ __all__ = ["TurnSource"]
 
 _MOST_CHARACTERS = 500_000
 """The most characters of all schemas that are compiled to try the orders of arguments: a second or two of work."""
+
+_WITHOUT_TAGS = (
+    "tags may be special tokens, which decode leaves out: feed the token ids to rule.parser(vocabulary), or join their "
+    "vocabulary.token_bytes"
+)
 
 _NO_TAGS: frozenset[str] = frozenset()
 """The tags that are special tokens in a text: none, since they are letters there."""
@@ -49,11 +55,19 @@ class TurnSource:
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
         """Return the bytes that are expected, and the parts that they may belong to."""
-        names = dict.fromkeys(str(self._part(opened)) for opened in self._open_parts(text[:position]))
+        names = dict.fromkeys(self._named(opened, text[:position]) for opened in self._open_parts(text[:position]))
         return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
 
-    def hint(self, text: bytes) -> None:
-        """Return None: no other turn is known."""
+    def hint(self, text: bytes) -> str | None:
+        """Return what to do where a text lacks all tags and one is expected: `Vocabulary.decode` leaves them out."""
+        if any(tag in text for tag in self._tags):
+            return None
+        positions = Positions(self._graph)
+        positions.feed(text)  # as far as it goes
+        open_vertices = [self._graph.vertices[opened.vertex] for opened in positions.open_parts()]
+        if any(each.kind == "literal" and each.data in self._tags for each in open_vertices):
+            return _WITHOUT_TAGS
+        return None
 
     def conflict(self) -> None:
         """Return None: a turn has texts, or its parts say why not."""
@@ -85,6 +99,13 @@ class TurnSource:
             role = vertex.part.role
             return Reason("part", "notation" if role == "none" else role)
         return Reason("part", "notation", vertex.data.decode())
+
+    def _named(self, opened: OpenPart, text: bytes) -> str:
+        """Return the phrase for an open part; in arguments that are JSON, with the pointer of the value."""
+        part = self._part(opened)
+        is_json = part.name == "arguments" and self.value.style.arguments == "json"
+        pointer = locate(text[opened.start :]).pointer if is_json else ""
+        return f"{part} at {pointer}" if pointer else str(part)
 
     def _reasons(self, opened: OpenPart, refused: Continuation) -> Iterator[Reason]:
         part = self._part(opened)

@@ -375,7 +375,9 @@ class _SchemaBuilder:
             parameters = inspect.signature(function).parameters.values()
             hints = typing.get_type_hints(function, include_extras=True)
         except (ValueError, TypeError, NameError) as error:
-            _refuse(where, function, str(error), "pass a schema of its arguments instead")
+            _refuse(
+                where, function, str(error), "define its annotations in its module, or pass a schema of its arguments"
+            )
         fields: list[tuple[str, Any]] = []
         for parameter in parameters:
             location = f"{where}({parameter.name})"
