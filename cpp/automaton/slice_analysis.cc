@@ -180,7 +180,7 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
 }
 
 std::optional<std::uint32_t> SliceAnalysis::needed_inside(const UnboundedState& wide) {
-  if (wide.differs_behind) return std::nullopt;
+  if (wide.differs_after) return std::nullopt;
   const ExprId texts = automaton_.edit([&wide](ExprSet& exprs, Derivatives&, Liveness&) {
     const Expr& head = exprs[split_first(exprs, wide.state).first];
     return head.op == Op::json_escaped && is_self_contained(exprs[head.part()]) ? head.part() : ExprSet::kEmpty;

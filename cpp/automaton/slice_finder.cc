@@ -450,19 +450,19 @@ std::optional<std::uint8_t> last_byte(const ExprSet& exprs, ExprId prefix) {
 }
 
 // The slices of x & r, where r excludes words, are those of x: (prefix continuation) & r is (prefix & r)
-// (continuation & s), if r is in one state s behind each prefix.
+// (continuation & s), if r is in one state s after each prefix.
 SplitState find_slices_under(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId main,
                              ExprId condition, ByteResets& resets) {
   SplitState inside = SliceFinder(exprs, derivatives, liveness, nullptr).find(main);
   SplitState found;
   for (const Slice& slice : inside.slices) {
     const std::optional<std::uint8_t> last = last_byte(exprs, slice.prefix);
-    const ExprId behind = last ? resets.find(exprs, derivatives, condition, *last) : ExprSet::kEmpty;
-    if (behind == ExprSet::kEmpty) {
+    const ExprId after = last ? resets.find(exprs, derivatives, condition, *last) : ExprSet::kEmpty;
+    if (after == ExprSet::kEmpty) {
       inside.others.push_back(exprs.concat(slice.prefix, slice.continuation));
       continue;
     }
-    const Slice narrow{exprs.intersection({slice.prefix, condition}), exprs.intersection({slice.continuation, behind})};
+    const Slice narrow{exprs.intersection({slice.prefix, condition}), exprs.intersection({slice.continuation, after})};
     if (liveness.live(narrow.prefix) && liveness.live(narrow.continuation)) found.slices.push_back(narrow);
   }
   for (ExprId other : inside.others) {

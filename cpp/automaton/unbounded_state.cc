@@ -30,7 +30,7 @@ class UpperBounds {
       std::vector<ExprId> operands(exprs_.operands(state).begin(), exprs_.operands(state).end());
       for (ExprId& operand : operands) {
         const ExprId wide = drop_first(operand);
-        found.differs_behind |= wide != operand && exprs_[split_first(exprs_, operand).first].op != Op::json_escaped;
+        found.differs_after |= wide != operand && exprs_[split_first(exprs_, operand).first].op != Op::json_escaped;
         operand = wide;
       }
       if (rounds_ != UINT32_MAX) found.state = exprs_.intersection(std::move(operands));

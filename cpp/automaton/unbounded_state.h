@@ -17,7 +17,7 @@ struct UnboundedState {
   std::uint32_t rounds = UINT32_MAX;
   std::uint32_t characters = 0;  // the two states also agree on the texts of at most that many characters
   bool in_intersection = false;  // another operand may require further rounds
-  bool differs_behind = false;   // behind the first part, too, the two states may differ
+  bool differs_after = false;    // after the first part, too, the two states may differ
   // After any text inside the first part, the unbounded state has a completion of at most that many bytes of the part.
   // Nothing where the expression does not show it.
   std::optional<std::uint32_t> needed = std::nullopt;
