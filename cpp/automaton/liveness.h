@@ -3,7 +3,9 @@
 //   1. Most expressions are live by their form (Expr::nonempty): constructors drop the empty language, so only
 //      complements, intersections, assertions and JSON escapes can be dead without being the empty expression.
 //   2. Sequences, unions, repeats and members combine the lengths of their parts.
-//   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search.
+//   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search. A
+//      longer search tries the texts that others have found (known_texts.h). A still longer one leaves out the states
+//      of which fewer operands have no text in common (relaxations_of): these have far fewer states.
 //   4. A text that all guards let pass decides where a guard could make what follows dead (EscapedLengths).
 //   5. An intersection with one operand that calls rules may have infinitely many states. After some work the
 //      question goes to CfgIntersection.
@@ -18,6 +20,7 @@
 
 #include "automaton/character_counts.h"
 #include "automaton/escaped_lengths.h"
+#include "automaton/known_texts.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 #include "expr/json_string.h"
@@ -31,7 +34,8 @@ class Liveness {
         derivatives_(derivatives),
         meter_(meter),
         character_counts_(exprs),
-        escaped_lengths_(exprs, meter) {}
+        escaped_lengths_(exprs, meter),
+        known_texts_(exprs, derivatives, meter) {}
 
   // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
@@ -40,6 +44,7 @@ class Liveness {
         meter_(meter),
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
+        known_texts_(exprs, derivatives, meter),
         lengths_(other.lengths_),
         bounds_(other.bounds_) {
     lengths_.resize(std::min(lengths_.size(), size));
@@ -118,6 +123,11 @@ class Liveness {
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
   bool excludes_itself(ExprId id) const;
+  // The length of a text that completed another state. Remembers the lengths on the way, so that they fall.
+  std::optional<std::uint32_t> length_by_known_text(ExprId id);
+  bool has_dead_relaxation(ExprId id);
+  bool reach_known_text(Search& search, std::size_t index);
+  void add_text(const Search& search);
   // The length of the shortest string of one operand of an intersection, if all other operands contain this string.
   std::optional<std::uint32_t> length_of_witness(ExprId id);
   const std::vector<std::uint8_t>& shortest_string(ExprId id);
@@ -142,6 +152,7 @@ class Liveness {
   Meter& meter_;
   CharacterCounts character_counts_;
   EscapedLengths escaped_lengths_;
+  KnownTexts known_texts_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
   std::vector<std::uint32_t> bounds_;   // by expression, where no length is known
