@@ -117,12 +117,12 @@ def test_masks_and_steps_answer_alike(kind: str, seed: int) -> None:
         matcher = _matcher(guide, budget)
         while matcher and not matcher.is_finished:
             asked = rng.sample(range(size), 30) if rng.random() < 0.5 else []
-            before = {token_id: matcher.refusal(token_id).name == "NONE" for token_id in asked}
+            before = {token_id: matcher._refusal(token_id).name == "NONE" for token_id in asked}
             allowed = set(matcher.allowed().tolist())
             told = (guide.language, budget, matcher.token_ids)
             assert allowed, told
             assert {token_id for token_id in asked if before[token_id]} == allowed & set(asked), told
-            fits = {token_id for token_id in range(size) if matcher.refusal(token_id).name == "NONE"}
+            fits = {token_id for token_id in range(size) if matcher._refusal(token_id).name == "NONE"}
             assert fits == allowed, told
             for token_id in rng.sample(range(size), 10):
                 assert _is_accepted(matcher, token_id) == (token_id in allowed), told

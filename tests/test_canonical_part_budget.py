@@ -102,7 +102,7 @@ def check(rng, case, vain):
                 vain[min(part_tokens, most) - len(done)] += 1
             vain["steps"] += 1
             for token in {*rng.sample(range(len(case.vocabulary)), 8), *allowed, *refused} - eos:
-                assert (matcher.refusal(token) is _core.Refusal.NONE) == (token in allowed)
+                assert (matcher._refusal(token) is _core.Refusal.NONE) == (token in allowed)
             if allowed <= eos or (allowed & eos and rng.random() < 0.1):
                 break
             done.append(rng.choice(sorted(allowed - eos)))

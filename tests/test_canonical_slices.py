@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -96,8 +97,21 @@ def test_bounded_strings_take_what_unbounded_ones_found(seed, tmp_path):
     vocabulary, encode = small_tokenizer(rng, seed, letters + '"\\u0', tmp_path / "tokenizer.json")
     parts = [*letters, *(f"\\u{ord(letter):04x}" for letter in letters)]
     compared = 0
-    for most in (40, 1, 2, 3, 12):
-        schema = {"type": "string", "maxLength": most, "pattern": f"^[{letters}]*$"}
+    for least, most in (
+        (0, 40),
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (0, 12),
+        (2, 40),
+        (3, 40),
+        (2, None),
+        (3, None),
+        (1, 3),
+        (3, 3),
+    ):
+        few = letters if least == 0 else "".join(rng.sample(letters, rng.randint(1, 3)))
+        schema = {"type": "string", "pattern": f"^[{few}]{{{least},{most or ''}}}$"}
         compared += check_walks(rng, detent.json_schema(schema), vocabulary, encode, parts, letters + '"')
     assert compared
 
@@ -294,3 +308,57 @@ def test_large_bounds_beside_tokens_almost_as_long(seed):
                 token = rng.choice(allowed)
                 first.advance(token)
                 second.advance(token)
+
+
+STRINGS: list[dict[str, Any]] = [
+    *({"minLength": least} for least in (2, 8, 40)),
+    *({"minLength": least, "maxLength": most} for least, most in ((3, 3), (2, 9), (30, 36))),
+    {"pattern": "^allow|deny$"},
+    {"pattern": "[0-9a-f]{4}-[0-9a-f]{4}"},
+]
+UNIONS: list[dict[str, Any]] = [
+    {"oneOf": [{"const": "deny"}, {"type": "string", "pattern": "^allow|den$"}]},
+    {"patternProperties": {"^/": {"type": "integer"}, "^[^/]": {"type": "string"}}, "additionalProperties": False},
+    {
+        "type": "object",
+        "properties": {"a b": {"type": "integer"}, "ab": {}},
+        "additionalProperties": {"type": "string"},
+    },
+]
+
+
+@pytest.mark.parametrize("schema", [*({"type": "string", **bounds} for bounds in STRINGS), *UNIONS], ids=repr)
+def test_masks_as_steps_decide(schema):
+    """A step decides one token by itself, without a mask: escapes, tokens that end inside a character, a sample."""
+    vocabulary = detent.load_model().vocabulary
+    rng = random.Random(4)
+    texts = {token: vocabulary.token_bytes(token) for token in range(len(vocabulary))}
+    odd = [token for token, text in texts.items() if b"\\" in text or text[-1:] >= b"\x80" or b'"' in text]
+    for end in ("", "}", ", x"):
+        language = detent.json_schema(schema) + detent.literal(end)
+        guide = detent.compile(language, vocabulary, canonical=True)
+        for _ in range(3):
+            matcher = guide.matcher()
+            while len(matcher) < 6 and not matcher.is_finished:
+                allowed = matcher.allowed().tolist()
+                for token in {*rng.sample(odd, min(len(odd), 400)), *rng.choices(list(texts), k=400)}:
+                    assert (matcher.validate([token]) == 1) == (token in allowed), (schema, end, token)
+                matcher.advance(rng.choice(allowed))
+
+
+def test_a_token_that_only_the_quotation_mark_follows():
+    """The tokenizer never writes "a" before another "a", so "a" begins only a string of one character."""
+    tokens = [b"a", b'"', b"b", b"aa"]
+    vocabulary = vocabulary_of(tokens, [(0, 0, 0, 3)], split=TOY_SPLITS["gpt2"])
+    for bounds, first in (
+        ("*", {0, 1, 3}),
+        ("{1,}", {0, 3}),
+        ("{2,}", {3}),
+        ("{2,9}", {3}),
+        ("{2}", {3}),
+        ("{1}", {0}),
+    ):
+        language = detent.json_schema({"type": "string", "pattern": f"^a{bounds}$"})
+        matcher = detent.compile(language, vocabulary, canonical=True).matcher()
+        matcher.advance(1)
+        assert set(matcher.allowed().tolist()) == first, bounds

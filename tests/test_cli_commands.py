@@ -11,6 +11,9 @@ import pytest
 
 import detent
 from detent.cli import main
+from detent.cli.arguments import sampling_options
+from detent.cli.main import make_parser
+from detent.generation.request import resolve_guide
 
 DATE = "[0-9]{4}-[0-9]{2}"
 
@@ -56,7 +59,7 @@ def test_a_schema_that_is_neither_a_file_nor_json(run: Any, tmp_path: Path) -> N
 def test_explain(run: Any) -> None:
     status, out, _ = run("explain", "--regex", DATE, "--next", "-", "--next", "/", "2021")
     assert status == 0
-    assert "1 of 2048 tokens may follow: '-'" in out
+    assert "1 of 2048 canonical tokens may follow: '-'" in out
     assert "b'-' allowed" in out
     assert "b'/' refused" in out
     found = json.loads(run("explain", "--regex", "(ab)*", "--json", "ab")[1])
@@ -134,7 +137,11 @@ def test_generate_writes_json(run: Any) -> None:
         (["generate", "--tempreature", "0", "x"], "did you mean --temperature?"),
         (["generate", "x", "y"], "unknown argument y"),
         (["generate", "--canonical", "--no-canonical", "x"], "not allowed with"),
-        (["gen", "x"], "invalid choice: 'gen'"),
+        (["generate", "--temp", "0", "x"], "did you mean --temperature?"),
+        (["gen", "x"], "there is no command gen; did you mean generate?"),
+        (["chekc", "x"], "there is no command chekc; did you mean check?"),
+        (["xyz"], "there is no command xyz (see detent --help)"),
+        (["conformance", "nourl"], "nourl is no address of a server; write http://"),
         (["check", "x"], "is required"),
         (["serve", "--host", "0.0.0.0"], "let everybody in"),
         (["serve", "--style", "qwn3"], "qwn3"),
@@ -156,3 +163,60 @@ def test_explain_writes_a_page(run: Any, tmp_path: Path) -> None:
     assert "<svg" in text
     assert "refused at byte 0" in text
     assert "<script" not in text
+
+
+def test_explain_shows_the_tokens_of_generate(run: Any) -> None:
+    """By default both follow canonical tokens; the same options choose otherwise."""
+    model = detent.load_model()
+    for options, canonical in ((["--no-canonical"], False), (["--canonical"], True), ([], None)):
+        for text in ("", "hel"):
+            found = json.loads(run("explain", "--choice", "hello", "--json", *options, text)[1])
+            guide = resolve_guide(detent.choice("hello"), model, text_only=False, canonical=canonical)
+            matcher = guide.matcher()
+            for token_id in model.vocabulary.encode_canonical(text):
+                matcher.advance(token_id)
+            expected = {model.vocabulary.token_bytes(token_id).decode() for token_id in matcher.allowed()}
+            assert (set(found["tokens"]), found["canonical"]) == (expected, guide.canonical)
+    assert "generate never stands at the end of b'h'" in run("explain", "--choice", "hello", "h")[2]
+    assert "of 2048 tokens may follow: 'ell' 'el' 'e'" in run("explain", "--choice", "hello", "--no-canonical", "h")[1]
+
+
+def test_explain_counts_the_tokens_after_the_text(run: Any) -> None:
+    assert "3 tokens" not in run("explain", "--regex", DATE, "--max-tokens", "3", "2021")[1]
+    for options in ([], ["--no-canonical"]):
+        assert "may follow: '-'" in run("explain", "--regex", DATE, "--max-tokens", "3", *options, "2021")[1]
+        assert run("explain", "--regex", DATE, "--max-tokens", "2", *options, "2021")[0] == 2
+
+
+def test_samples_obey_no_terminal(run: Any, tmp_path: Path) -> None:
+    """Control characters and line breaks are escapes in the table."""
+    _, out, _ = run("compile", "--choice", "a\nb\x1b[2J", "--samples", "1")
+    assert out.splitlines()[-1] == r"samples        a\nb\x1b[2J"
+    assert "from 0 on, got -1" in run("compile", "--choice", "a", "--samples", "-1")[2]
+    assert "samples" not in run("compile", "--choice", "a", "--samples", "0")[1]
+
+
+def test_a_page_that_cannot_be_written(run: Any, tmp_path: Path) -> None:
+    page = tmp_path / "none" / "page.html"
+    assert run("explain", "--regex", "a", "-o", str(page)) == (
+        2, "", f"detent: -o {page}: No such file or directory; give a file that can be written\n"
+    )  # fmt: skip
+
+
+def test_a_text_is_no_tokenizer(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "rules.lark").write_text('start: "a"')
+    assert "rules.lark is a text, and no tokenizer's file. Name a" in run("tokenizers", str(tmp_path / "rules.lark"))[2]
+
+
+def test_banned_words_in_any_case_of_letters() -> None:
+    """`--ban` ignores case, a list of words in Python does not: docs/commands.md says so."""
+    options = make_parser("generate").parse_args(["generate", "--ban", "Damn", "x"])
+    assert sampling_options(options)["ban"] == detent.Ban(["Damn"], ignore_case=True)
+    model = detent.models.CallableModel(
+        lambda ids: [1.0, 0.0, 0.0], detent.Vocabulary([b"A", b"a", b""], eos_token_ids=[2])
+    )
+    [cased, caseless] = [
+        detent.generate(model, [0], detent.regex("[aA]?"), ban=ban, max_tokens=2, temperature=0).text
+        for ban in (["a"], detent.Ban(["a"], ignore_case=True))
+    ]
+    assert (cased, caseless) == ("A", "")

@@ -145,10 +145,10 @@ SPECIAL: dict[tuple[str, str], Callable[[], Any]] = {
     ("node_from_bytes", "text"): LANGUAGE.to_bytes, ("fill", "index"): lambda: np.zeros(2, np.int32),
     ("distinct", "names"): lambda: False, ("read_merges", "ids"): lambda: {"a": 0, "b": 1, "ab": 2},
     ("read_merges", "json"): lambda: b'["a b"]', ("some_completion", "state"): lambda: OBJECTS["Automaton"]().start,
-    ("PartBudgetMachine", "tokens"): lambda: 3, ("count_allowed", "tokens"): lambda: np.zeros(2, np.int64),
-    ("fill_draft_tree", "tokens"): lambda: np.zeros(2, np.int64),
-    ("fill_draft_tree", "rows"): lambda: np.zeros((3, 1), np.int32),
-    ("fill_draft_tree", "index"): lambda: np.zeros(3, np.int32),
+    ("PartBudgetMachine", "tokens"): lambda: 3, ("_count_allowed", "tokens"): lambda: np.zeros(2, np.int64),
+    ("_fill_draft_tree", "tokens"): lambda: np.zeros(2, np.int64),
+    ("_fill_draft_tree", "rows"): lambda: np.zeros((3, 1), np.int32),
+    ("_fill_draft_tree", "index"): lambda: np.zeros(3, np.int32),
     ("completion_step", "state"): lambda: OBJECTS["Automaton"]().start,
     ("least_length", "state"): lambda: OBJECTS["Automaton"]().start,
 }  # fmt: skip
@@ -215,7 +215,7 @@ def use(found: object) -> None:
     if isinstance(found, _core.Vocabulary):
         found = _core.Matcher(_core.LanguageMachine(LANGUAGE, found, 1000, 1 << 20, 10**6))
     if isinstance(found, _core.Matcher):
-        found.forced(), found.completion(), found.diagnose(b"ab")
+        found.forced(), found.completion(), found._diagnose(b"ab")
     if isinstance(found, _core.Node):
         _core.Automaton(found, 100, 1 << 18, 10**4).row(0)
 

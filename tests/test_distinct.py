@@ -361,7 +361,7 @@ def test_tokens_that_end_a_string_inside_an_item(excluded: list[str]) -> None:
             matcher.advance(byte)
         allowed = set(matcher.allowed().tolist())
         for token_id in range(256, len(tokens)):
-            assert (token_id in allowed) == (matcher.refusal(token_id) is _core.Refusal.NONE), tokens[token_id]
+            assert (token_id in allowed) == (matcher._refusal(token_id) is _core.Refusal.NONE), tokens[token_id]
 
 
 _WHOLE_ITEMS = [

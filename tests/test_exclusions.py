@@ -58,7 +58,26 @@ def test_grammars_without_some_beginnings(rules, words, head):
     except detent.EmptyLanguageError:
         assert not roots
         return
-    check((detent.regex(head) + grammar if head else grammar) & ~beginnings, texts)
+    check(((detent.regex(head) + grammar if head else grammar) & ~beginnings)._node, texts)
+
+
+EITHER = {"root": [["a", "ab", "x"], ["a", "ba", "x"]], "x": [["b"], ["a", "x", "b"]], "y": [["a"]]}
+
+
+@example(EITHER, ["aaa", "aba"]).via("only the first branch is live")
+@example(EITHER, ["aab", "abb"]).via("only the second branch is live")
+@example(EITHER, ["aab", "aba"]).via("dead, as each branch is")
+@settings(max_examples=200, deadline=None)
+@given(st.fixed_dictionaries({name: ROWS for name in NAMES}), WORDS)
+def test_guards_before_grammars(rules, words):
+    """The same where a guard excludes the beginnings: the state after a token of a grammar."""
+    try:
+        grammar = gbnf(written(rules))
+    except detent.EmptyLanguageError:
+        return
+    texts = {text for text in derived(rules, LENGTH)["root"] if not text.startswith(tuple(words))}
+    guard = _core.not_followed_by(detent.regex("|".join(words))._node, b" ")
+    check(_core.concat([guard, _core.union([grammar._node, _core.literal(b" ")])]), texts | {" "})
 
 
 LEXED = [
@@ -75,12 +94,12 @@ def test_lexed_grammars_without_some_beginnings(text, words):
     grammar = detent.grammar(text, lexer="contextual")
     beginnings = detent.regex(f"(?:{'|'.join(words)})[ab]*")
     texts = {text for text in strings(ALPHABET, LENGTH) if grammar.accepts(text) and not text.startswith(tuple(words))}
-    check(grammar & ~beginnings, texts)
+    check((grammar & ~beginnings)._node, texts)
 
 
-def check(language: detent.Language, texts: set[str]) -> None:
+def check(node: _core.Node, texts: set[str]) -> None:
     """Each prefix of a text has a live state, with a bound that is no less than the bytes to the nearest text."""
-    dfa = _core.Automaton(language._node, **LIMITS)
+    dfa = _core.Automaton(node, **LIMITS)
     for prefix in strings(ALPHABET, 3):
         state = dfa.advance(dfa.start, prefix.encode())
         length = shortest(texts, prefix)

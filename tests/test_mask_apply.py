@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import detent
+from detent.mask import check_words
 
 _INTEGERS = {2: np.uint16, 4: np.uint32}
 
@@ -30,11 +31,13 @@ def _random_bits(rng: np.random.Generator, rows: int, width: int, item: int) -> 
     return rng.integers(0, 2 ** (8 * item), size=(rows, width), dtype=_INTEGERS[item])
 
 
-def _random_mask(rng: np.random.Generator, rows: int, words: int) -> npt.NDArray[np.int32]:
+def _random_mask(rng: np.random.Generator, rows: int, words: int, width: int) -> npt.NDArray[np.int32]:
+    """Random words, none and all; words past the width allow nothing."""
     mask = rng.integers(-(2**31), 2**31, size=(rows, words), dtype=np.int32)
     special = rng.integers(0, 4, size=mask.shape)
     mask[special == 0] = 0
     mask[special == 1] = -1
+    mask[:, -(-width // 32) :] = 0
     return mask
 
 
@@ -53,7 +56,8 @@ def test_numpy(rows: int, width: int, words: int, one_mask: bool, dtype: type, e
     rng = np.random.default_rng(seed)
     item = np.dtype(dtype).itemsize
     bits = _random_bits(rng, rows, width + extra, item)
-    mask = _random_mask(rng, 1 if one_mask else rows, words + extra)[:, extra:]
+    rest = _random_mask(rng, 1 if one_mask else rows, words, width)
+    mask = np.concatenate([np.full((len(rest), extra), -1, np.int32), rest], axis=1)[:, extra:]
     expected = bits.copy()
     banned = int(np.array(-np.inf, dtype=dtype).view(_INTEGERS[item]))
     expected[:, :width] = _reference(bits[:, :width], mask, banned)
@@ -75,7 +79,7 @@ def test_torch(rows: int, width: int, words: int, dtype: str, extra: int, seed: 
     rng = np.random.default_rng(seed)
     item = 4 if dtype == "float32" else 2
     bits = _random_bits(rng, rows, width + extra, item)
-    mask = _random_mask(rng, rows, words)
+    mask = _random_mask(rng, rows, words, width)
     signed = torch.from_numpy(bits.view(np.int32 if item == 4 else np.int16))
     banned = {"float32": 0xFF800000, "float16": 0xFC00, "bfloat16": 0xFF80}[dtype]
     expected = bits.copy()
@@ -121,6 +125,29 @@ def test_numpy_logits_take_torch_masks_and_the_other_way_round() -> None:
     tensor = torch.zeros(3)
     detent.apply_mask(tensor, np.array([4], dtype=np.int32))
     assert (tensor == 0).tolist() == [False, False, True]
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 100), st.integers(1, 5), st.integers(1, 3), st.integers(0, 2**32))
+def test_logits_of_another_model_are_refused(width: int, words: int, rows: int, seed: int) -> None:
+    """Masks that allow an id in a word past the logits, which the message names; nothing is written."""
+    rng = np.random.default_rng(seed)
+    mask = np.where(rng.random((rows, words)) < 0.4, rng.integers(-(2**31), 2**31, (rows, words)), 0).astype(np.int32)
+    allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), axis=1, bitorder="little").any(axis=0))
+    last = int(allowed.max(initial=-1))
+    logits = np.ones((rows, width), np.float32)
+    if last < -(-width // 32) * 32:
+        detent.apply_mask(logits, mask)
+        return
+    with pytest.raises(detent.ArgumentError, match=f"the logits have {width} ids, but the mask allows id {last}: "):
+        detent.apply_mask(logits, mask)
+    assert (logits == 1).all()
+
+
+def test_masks_on_a_device_are_compared_by_shape() -> None:
+    check_words(40, 2), check_words(64, 2), check_words(100, 2)
+    with pytest.raises(detent.ArgumentError, match=r"the logits have 40 ids, but the mask has 96: .* mask\[..., :2\]"):
+        check_words(40, 3)
 
 
 def test_nothing_to_mask() -> None:

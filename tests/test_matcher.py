@@ -441,12 +441,12 @@ def test_forks_and_rollbacks_of_long_histories() -> None:
                 matcher.advance(tokens[-1])
         for each, expected in pairs:
             assert len(each) == len(expected)
-            assert each.has_taken(np.array(expected, np.int64))
+            assert each._has_taken(np.array(expected, np.int64))
         if tokens:
             other = np.array(tokens, np.int64)
             other[rng.randrange(len(other))] = 3
-            assert not matcher.has_taken(other)
-            assert not matcher.has_taken(other[:-1])
+            assert not matcher._has_taken(other)
+            assert not matcher._has_taken(other[:-1])
     for matcher, tokens in pairs:
         assert matcher.token_ids == tokens
 

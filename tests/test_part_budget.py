@@ -101,7 +101,7 @@ def check_masks(rng, walks=4):
             allowed = set(matcher.allowed().tolist())
             assert allowed == oracle.allowed(whole, inside, left, spare)
             for token_id in range(eos):
-                assert (matcher.refusal(token_id) is _core.Refusal.NONE) == (token_id in allowed)
+                assert (matcher._refusal(token_id) is _core.Refusal.NONE) == (token_id in allowed)
             if not allowed - {eos} or (eos in allowed and rng.random() < 0.1):
                 break
             token_id = rng.choice(sorted(allowed - {eos}))

@@ -90,6 +90,13 @@ def test_the_page_of_a_report(person: tuple[Any, Any]) -> None:
     assert "/age" in read.text  # where a token stands
 
 
+def test_the_guide_of_another_rule_is_refused(person: tuple[Any, Any]) -> None:
+    _, out = person
+    guide = detent.compile(detent.date(), detent.load_model().vocabulary)
+    with pytest.raises(detent.ArgumentError, match=r"the text of this report is none of .*date.*: token .* refused"):
+        out.report.to_html(guide)
+
+
 def test_probabilities_after_the_mask_sum_to_one_with_all_candidates() -> None:
     """Of a step whose candidates are the whole vocabulary."""
     vocabulary = detent.Vocabulary([b"a", b"b", b"c", b""], eos_token_ids=[3])

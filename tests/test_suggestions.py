@@ -6,6 +6,7 @@ import pickle
 import re
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -134,6 +135,19 @@ def test_a_vocabulary_is_asked_for() -> None:
 def test_file_names_are_no_texts_of_rules(function: Any, name: str) -> None:
     with pytest.raises(detent.ArgumentError, match=r"got the file name .*; write pathlib\.Path\(name\)\.read_text"):
         function(name)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        detent.regex, detent.json_schema, detent.grammar, detent.gbnf, detent.ebnf, detent.literal,
+        lambda path: detent.compile(path, _VOCABULARY), lambda path: detent.turn(answer=path, style="qwen3"),
+        lambda path: detent.regex("a") | path,
+    ],
+)  # fmt: skip
+def test_paths_are_read_by_the_caller(function: Any) -> None:
+    with pytest.raises(detent.ArgumentError, match=r"read the file[:,] path\.read_text\(\)"):
+        function(Path("rules.lark"))
 
 
 def test_texts_of_other_types() -> None:

@@ -301,6 +301,16 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
   return loop_sets_.back();
 }
 
+const Automaton::LiveBytes& Automaton::find_live_bytes(ExprId state) {
+  return *edit([&](ExprSet&, Derivatives&, Liveness&) {
+    const LiveLoops::Loop loop = live_loops_.find(state);
+    const auto [found, is_new] = live_sets_.insert({loop.bytes, loop.completion_bound});
+    if (is_new) meter_.allocate(sizeof(LiveBytes) + 40);
+    slots_[state.value].live_bytes.store(&*found, std::memory_order_release);
+    return &*found;
+  });
+}
+
 std::optional<std::uint32_t> Automaton::bound_inside_string(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return live_loops_.bound_after_any_text(state); });
 }

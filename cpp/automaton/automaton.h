@@ -12,9 +12,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -84,6 +86,19 @@ class Automaton {
   const ByteSet& self_loop_bytes(ExprId state) {
     const ByteSet* known = slots_[state.value].self_loop_bytes.load(std::memory_order_acquire);
     return known ? *known : find_self_loop_bytes(state);
+  }
+
+  // Bytes of a loop (LiveLoops): after each text of whole characters over them, the state is live.
+  struct LiveBytes {
+    ByteSet bytes;
+    std::uint32_t completion_bound;
+    bool operator<(const LiveBytes& other) const {
+      return std::tie(bytes.words(), completion_bound) < std::tie(other.bytes.words(), other.completion_bound);
+    }
+  };
+  const LiveBytes& live_bytes(ExprId state) {
+    const LiveBytes* known = slots_[state.value].live_bytes.load(std::memory_order_acquire);
+    return known ? *known : find_live_bytes(state);
   }
 
   // The one state after every character with this lead byte, or after this ASCII byte; dead if there is no such state.
@@ -233,6 +248,7 @@ class Automaton {
   struct Slot {
     std::atomic<const ExprId*> row;
     std::atomic<const ByteSet*> self_loop_bytes;
+    std::atomic<const LiveBytes*> live_bytes;
     std::atomic<std::uint32_t> clamped[2];  // by Horizon
     std::atomic<Verdict> is_tokenizable;
   };
@@ -240,6 +256,7 @@ class Automaton {
   const ExprId* publish(ExprId state);
   ExprId clamp(ExprId state, Horizon horizon);
   const ByteSet& find_self_loop_bytes(ExprId state);
+  const LiveBytes& find_live_bytes(ExprId state);
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
   std::uint32_t search_completion_bound(ExprId state);
@@ -275,7 +292,9 @@ class Automaton {
   ExprId all_texts_;
   StableVector<Slot> slots_;                                    // by state
   std::unordered_map<std::uint32_t, ExprId> clamped_parts_[2];  // by Horizon; memo of clamp_counts
-  std::deque<ByteSet> loop_sets_;                               // what the slots point to
+  // What the slots point to; states share the live bytes.
+  std::deque<ByteSet> loop_sets_;
+  std::set<LiveBytes> live_sets_;
 };
 
 }  // namespace detent

@@ -29,6 +29,7 @@ bool CfgIntersection::cfg_meets_regular(ExprId grammar, ExprId regular) {
     reports_.pop_back();
     if (goal == top && exprs_[state].nullable) return true;
     const std::vector<Waiter> waiters = tables_[goal].waiters;
+    meter_.step(std::ssize(waiters) / 16);
     for (const Waiter& waiter : waiters) resume(waiter, state);
   }
   return false;
@@ -71,6 +72,7 @@ void CfgIntersection::resume(const Waiter& waiter, ExprId state) {
   if (waiter.rest == ExprSet::kEpsilon) return report(waiter.goal, state);
   const Goal rest{waiter.rest, state};
   const auto table = tables_.find(rest);
+  if (table != tables_.end()) meter_.step(std::ssize(table->second.waiters) / 64);
   const bool is_waiting =
       table != tables_.end() && std::ranges::any_of(table->second.waiters, [&](const Waiter& other) {
         return other.goal == waiter.goal && other.rest == ExprSet::kEpsilon;

@@ -1,7 +1,7 @@
 // 1. Derivatives are monotone. If the derivative of x by each byte of a set contains x, so does the residual of x after
 //    any text over the set. It is live if x is.
 // 2. A union is live if an operand is, and x y if both parts are: the loops of a state are those of its operands, and
-//    of the head of each.
+//    of the head of each. A guard with an escape is live if what it guards is.
 // 3. Inside an intersection, a union is replaced by the operand with the largest loop. This leaves a smaller language,
 //    the core.
 // 4. Finitely many strings do not matter to an infinite language. The residuals of .*a.{10} & ~(.*b.{11}) are of the
@@ -29,15 +29,30 @@ constexpr std::size_t kMaxCharacters = 16;     // states inside the characters o
 }  // namespace
 
 LiveLoops::Loop LiveLoops::find(ExprId state) {
+  const Expr& whole = exprs_[state];
+  if (whole.op == Op::union_of && (whole.has_rule || whole.has_guard)) return find_largest(state);
   const Root root = root_of(state);
   if (root.excluded > kMaxExcluded) return {};
   Loop loop = loop_of(root.texts);
   const std::uint32_t rest = exprs_[root.rest].has_guard ? liveness_.bound(root.rest) : liveness_.length(root.rest);
   if (rest == Liveness::kDead) return {};
-  loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), rest);
+  loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), root.escape + rest);
   const Expr& expr = exprs_[state];
   loop.keeps_all = loop.keeps_all && root.texts == (expr.op == Op::concat ? expr.first() : state);
   return loop;
+}
+
+// The largest loop of the operands of a union. The heads of a grammar's states are few, and their loops are known.
+LiveLoops::Loop LiveLoops::find_largest(ExprId state) {
+  Loop largest;
+  const std::vector<ExprId> parts(exprs_.operands(state).begin(), exprs_.operands(state).end());
+  if (parts.size() > kMaxOperands || exprs_[state].has_open_item || exprs_[state].has_closed_item) return largest;
+  for (ExprId part : parts) {
+    Loop loop = find(part);
+    if (loop.bytes.size() > largest.bytes.size()) largest = loop;
+  }
+  largest.keeps_all = false;
+  return largest;
 }
 
 std::optional<std::uint32_t> LiveLoops::bound_after_any_text(ExprId state) {
@@ -73,7 +88,12 @@ LiveLoops::Root LiveLoops::root_of(ExprId state) {
   const Expr& expr = exprs_[state];
   Root root{state};
   if (expr.op == Op::concat) root = {expr.first(), 0, expr.second()};
-  // A guard depends on the text that follows, a lookbehind and an item of a list on the text before.
+  // A guard with an escape is live before the escape, whatever else the text that follows may be.
+  if (const Expr& head = exprs_[root.texts]; head.op == Op::maximal_munch && !head.has_strict_guard) {
+    root.escape = head.escape();
+    root.texts = head.part();
+  }
+  // Any other guard depends on the text that follows, a lookbehind and an item of a list on the text before.
   const Expr& texts = exprs_[root.texts];
   if (texts.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || texts.has_open_item ||
       texts.has_closed_item) {

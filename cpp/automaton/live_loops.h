@@ -50,7 +50,9 @@ class LiveLoops {
     ExprId texts;
     std::uint32_t excluded = 0;
     ExprId rest = ExprSet::kEpsilon;
+    std::uint32_t escape = 0;  // bytes between the two
   };
+  Loop find_largest(ExprId state);
   Root root_of(ExprId state);
   bool has_every_character(const Loop& loop) const;
   ExprId drop_finite(ExprId id, bool is_excluded, std::uint32_t& longest, int depth);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -16,7 +17,9 @@
 namespace detent {
 namespace {
 
-constexpr std::uint32_t kLongestWitness = 64;                 // bytes; longer strings may cost more than a search
+// Of texts that are tried before a search, and of those that are tried where a search takes long; in bytes.
+constexpr std::size_t kShortWitness = 64;
+constexpr std::size_t kLongWitness = 1 << 16;
 constexpr std::size_t kFewExpanded = 24, kManyExpanded = 64;  // states; few searches expand more
 
 }  // namespace
@@ -188,12 +191,16 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       goals.push_back(texts);
     } else if (known(texts) == kDead) {
       remember(goal, kDead, Use::lengths);
-    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal)) {
+    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal, kShortWitness)) {
       remember(goal, *bound, Use::bounds);
     } else if (const ExprId tail = operand_after_guards(goal); tail != ExprSet::kEmpty && known(tail) == kUnknown) {
       goals.push_back(tail);
     } else if (const std::optional<std::uint32_t> length = length_by_first_byte(goal)) {
       remember(goal, *length, Use::bounds);
+    } else if (const std::optional<ExprId> wide = widened_after_guards(goal, tail); wide && known(*wide) == kUnknown) {
+      goals.push_back(*wide);
+    } else if (wide && known(*wide) == kDead) {
+      remember(goal, kDead, Use::lengths);
     } else if (const ExprId next = after_escaped_character(goal); next == ExprSet::kEmpty) {
       search(goal);
     } else if (known(next) == kUnknown) {
@@ -254,55 +261,15 @@ bool Liveness::excludes_itself(ExprId id) const {
   });
 }
 
-// A search makes a state for each combination of the operands' states. The strings of one operand need its own states
-// only, which these combinations share.
-std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id) {
+// By a text of at most `longest` bytes.
+std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id, std::size_t longest) {
   const Expr& expr = exprs_[id];
-  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_rule || expr.has_guard || expr.has_lookbehind ||
+  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_guard || expr.has_lookbehind ||
       expr.has_lookbehind_end || expr.has_open_item || expr.has_closed_item) {
     return std::nullopt;
   }
-  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-  ExprId longest = ExprSet::kEmpty;
-  for (ExprId operand : operands) {
-    const Expr& each = exprs_[operand];
-    if (!each.nonempty || !each.exact_length || each.min_length > kLongestWitness) continue;
-    if (longest == ExprSet::kEmpty || each.min_length > exprs_[longest].min_length) longest = operand;
-  }
-  if (longest == ExprSet::kEmpty) return std::nullopt;
-  const std::vector<std::uint8_t>& classes = shortest_string(longest);
-  if (classes.size() != exprs_[longest].min_length) return std::nullopt;
-  const auto has_string = [&](ExprId operand) { return operand == longest || contains(operand, classes); };
-  if (!std::ranges::all_of(operands, has_string)) return std::nullopt;
-  return exprs_[longest].min_length;
-}
-
-// The byte classes of a shortest string of an expression whose lengths are exact.
-const std::vector<std::uint8_t>& Liveness::shortest_string(ExprId id) {
-  const auto known = shortest_strings_.find(id.value);
-  if (known != shortest_strings_.end()) return known->second;
-  std::vector<std::uint8_t> classes;
-  for (ExprId at = id; exprs_[at].min_length > 0;) {
-    const std::uint32_t wanted = exprs_[at].min_length - 1;
-    const ExprId* row = derivatives_.row(at);
-    const auto shortens = [&](ExprId next) { return next != ExprSet::kEmpty && exprs_[next].min_length == wanted; };
-    const ExprId* next = std::find_if(row, row + derivatives_.class_count(), shortens);
-    if (next == row + derivatives_.class_count()) break;
-    classes.push_back(static_cast<std::uint8_t>(next - row));
-    at = *next;
-  }
-  return shortest_strings_[id.value] = std::move(classes);
-}
-
-bool Liveness::contains(ExprId id, std::span<const std::uint8_t> classes) {
-  const bool is_negated = exprs_[id].op == Op::complement;
-  if (is_negated) id = exprs_[id].part();
-  for (std::uint8_t byte_class : classes) {
-    if (id == ExprSet::kEmpty) break;
-    meter_.step();
-    id = derivatives_.row(id)[byte_class];
-  }
-  return exprs_[id].nullable != is_negated;
+  const std::optional<std::string> text = witness_text_.find(id, longest);
+  return text ? std::optional(static_cast<std::uint32_t>(text->size())) : std::nullopt;
 }
 
 // Avoids a search, which would read each character of the texts to find out which hexadecimal digits may follow.
@@ -341,12 +308,18 @@ std::uint32_t Liveness::distance_guess(ExprId id) const {
 void Liveness::search(ExprId state) {
   constexpr std::size_t kMaxStates = 5000;    // of a search that may be infinite
   constexpr std::int64_t kMaxWork = 300'000;  // states grow where a grammar is ambiguous
+  constexpr std::size_t kFewStates = 128;
   const std::int64_t first_step = meter_.steps();
+  bool has_tried_witness = false;
   Search search(exprs_[state].op == Op::intersection && exprs_[state].has_rule);
   search.add({state, 0}, distance_guess(state), exprs_[state].min_length);
   search.sources[state.value];
   bool is_live = false;
   while (search.live.empty()) {
+    if (search.seen.size() > kFewStates && !std::exchange(has_tried_witness, true)) {
+      const std::optional<std::uint32_t> length = length_of_witness(state, kLongWitness);
+      if (length) return remember(state, *length, Use::bounds);
+    }
     const bool is_long = search.seen.size() > kMaxStates || meter_.steps() - first_step > kMaxWork;
     if (search.is_infinite && !is_live && is_long) {
       ExprId grammar, regular;
@@ -395,8 +368,10 @@ void Liveness::add_text(const Search& search) {
   const Expr& expr = exprs_[end];
   KnownTexts::Text text;
   if (!expr.nullable) {
-    if (expr.nonempty && expr.exact_length && expr.min_length <= kLongestWitness) {
-      text = shortest_string(end);
+    if (!is_self_contained(expr)) return;
+    if (const std::optional<std::string> shown = witness_text_.shown_by(end, kShortWitness)) {
+      const auto class_of = [this](char byte) { return derivatives_.class_of()[static_cast<std::uint8_t>(byte)]; };
+      std::ranges::transform(*shown, std::back_inserter(text), class_of);
     } else if (const KnownTexts::Text* rest = known_texts_.find(end)) {
       text = *rest;
     } else {

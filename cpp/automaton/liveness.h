@@ -15,12 +15,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "automaton/character_counts.h"
 #include "automaton/escaped_lengths.h"
 #include "automaton/known_texts.h"
+#include "automaton/witness_text.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 #include "expr/json_string.h"
@@ -35,7 +35,8 @@ class Liveness {
         meter_(meter),
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
-        known_texts_(exprs, derivatives, meter) {}
+        known_texts_(exprs, derivatives, meter),
+        witness_text_(exprs, derivatives, meter) {}
 
   // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
   Liveness(ExprSet& exprs, Derivatives& derivatives, Meter& meter, const Liveness& other, std::size_t size)
@@ -45,6 +46,7 @@ class Liveness {
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
         known_texts_(exprs, derivatives, meter),
+        witness_text_(exprs, derivatives, meter),
         lengths_(other.lengths_),
         bounds_(other.bounds_) {
     lengths_.resize(std::min(lengths_.size(), size));
@@ -128,16 +130,16 @@ class Liveness {
   bool has_dead_relaxation(ExprId id);
   bool reach_known_text(Search& search, std::size_t index);
   void add_text(const Search& search);
-  // The length of the shortest string of one operand of an intersection, if all other operands contain this string.
-  std::optional<std::uint32_t> length_of_witness(ExprId id);
-  const std::vector<std::uint8_t>& shortest_string(ExprId id);
-  bool contains(ExprId id, std::span<const std::uint8_t> classes);
+  // The length of a text of an intersection that its form shows (WitnessText).
+  std::optional<std::uint32_t> length_of_witness(ExprId id, std::size_t longest);
   // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
   // live. The empty language where `id` is in another position, or no such character is found among those tried.
   ExprId after_escaped_character(ExprId id);
   // The length of a text of ~x & g that begins with a byte of no text of x (excluded_prefixes.cc).
   std::optional<std::uint32_t> length_by_first_byte(ExprId id);
   ExprId operand_after_guards(ExprId id) const;
+  // A language that contains ~x & g and calls no rule. Nothing where g does not show one.
+  std::optional<ExprId> widened_after_guards(ExprId id, ExprId tail);
   std::uint32_t distance_guess(ExprId id) const;
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
@@ -153,10 +155,10 @@ class Liveness {
   CharacterCounts character_counts_;
   EscapedLengths escaped_lengths_;
   KnownTexts known_texts_;
+  WitnessText witness_text_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression
   std::vector<std::uint32_t> bounds_;   // by expression, where no length is known
-  std::unordered_map<std::uint32_t, std::vector<std::uint8_t>> shortest_strings_;  // by expression; byte classes
 };
 
 }  // namespace detent

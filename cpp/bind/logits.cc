@@ -22,8 +22,14 @@ void apply(nb::handle logits, int type, nb::handle mask) {
   const bool rows_overlap = to.rows() > 1 && to.row_stride() < to.width();
   if (rows_overlap || (bits.rows() != 1 && bits.rows() != to.rows())) throw Error(ErrorKind::argument, "logits");
   const WithoutGil release;
-  apply_mask(to.data(), static_cast<LogitType>(type), to.rows(), to.width(), to.row_stride(),
-             static_cast<const std::uint32_t*>(bits.data()), bits.width(), bits.rows() == 1 ? 0 : bits.row_stride());
+  const auto* words = static_cast<const std::uint32_t*>(bits.data());
+  const std::size_t end = allowed_beyond(to.width(), words, bits.rows(), bits.width(), bits.row_stride());
+  if (end != 0) {
+    throw Error(ErrorKind::argument, "logits_width", static_cast<std::int64_t>(to.width()),
+                static_cast<std::int64_t>(end) - 1);
+  }
+  apply_mask(to.data(), static_cast<LogitType>(type), to.rows(), to.width(), to.row_stride(), words, bits.width(),
+             bits.rows() == 1 ? 0 : bits.row_stride());
 }
 
 std::optional<nb::bytes> few(nb::handle mask, std::size_t most) {

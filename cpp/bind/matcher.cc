@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bind/bindings.h"
 #include "bind/convert.h"
+#include "bind/matcher_docs.h"
 #include "runtime/batch.h"
 #include "runtime/draft_tree.h"
 #include "runtime/mask_slots.h"
@@ -164,51 +165,59 @@ void bind_matcher(nb::module_& m) {
           },
           "machine"_a, "max_tokens"_a = nb::none(), "prompt_tokens"_a = std::vector<std::uint32_t>{})
       .def(nb::init<const Matcher&>(), "other"_a)
-      .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"))
+      .def("fill_mask", &fill, "row"_a.none(), nb::sig("def fill_mask(self, row: object) -> None"),
+           matcher_docs::kFillMask)
       .def(
           "advance", [](Matcher& matcher, nb::handle token_id) { matcher.advance(to_index(token_id)); },
-          "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"))
-      .def("advance_bytes", &advance_bytes, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"))
+          "token_id"_a.none(), nb::sig("def advance(self, token_id: typing.SupportsIndex) -> None"),
+          matcher_docs::kAdvance)
+      .def("advance_bytes", &advance_bytes, "text"_a.none(), nb::sig("def advance_bytes(self, text: bytes) -> None"),
+           "Take bytes as one step that is no token.")
       .def(
           "rollback", [](Matcher& matcher, nb::handle steps) { matcher.rollback(to_index(steps)); },
-          "steps"_a.none() = 1, nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"))
+          "steps"_a.none() = 1, nb::sig("def rollback(self, steps: typing.SupportsIndex = 1) -> None"),
+          matcher_docs::kRollback)
       .def(
-          "refusal", [](const Matcher& matcher, nb::handle token_id) { return matcher.refusal(to_index(token_id)); },
-          "token_id"_a.none(), nb::sig("def refusal(self, token_id: typing.SupportsIndex) -> Refusal"),
+          "_refusal", [](const Matcher& matcher, nb::handle token_id) { return matcher.refusal(to_index(token_id)); },
+          "token_id"_a.none(), nb::sig("def _refusal(self, token_id: typing.SupportsIndex) -> Refusal"),
           "Return why a token may not follow.")
-      .def("diagnose", &diagnose, "text"_a, nb::sig("def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"),
+      .def("_diagnose", &diagnose, "text"_a,
+           nb::sig("def _diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]"),
            "Return how many bytes may follow, which byte may follow these, and whether they complete the text and can "
            "be "
            "continued with tokens.")
-      .def("has_taken", &has_taken, "token_ids"_a, nb::sig("def has_taken(self, token_ids: object) -> bool"),
-           "Whether the steps are exactly these tokens, int64[n]. Linear, without a copy.")
+      .def("_has_taken", &has_taken, "token_ids"_a, nb::sig("def _has_taken(self, token_ids: object) -> bool"),
+           "Return whether the steps are exactly these tokens, int64[n]. Linear, without a copy.")
       .def(
-          "fill_draft_tree", &fill_tree, "tokens"_a, "parents"_a, "rows"_a, "index"_a, "allowed"_a,
-          nb::sig("def fill_draft_tree(self, tokens: object, parents: object, rows: object, index: object, "
+          "_fill_draft_tree", &fill_tree, "tokens"_a, "parents"_a, "rows"_a, "index"_a, "allowed"_a,
+          nb::sig("def _fill_draft_tree(self, tokens: object, parents: object, rows: object, index: object, "
                   "allowed: object) -> int"),
           "Write the masks of a draft tree: tokens and parents int64[n], rows int32[n + 1, words], index int32[n + 1], "
           "allowed uint8[n]; return the number of rows written.")
-      .def("count_allowed", &validate_tokens, "tokens"_a, nb::sig("def count_allowed(self, tokens: object) -> int"),
+      .def("_count_allowed", &validate_tokens, "tokens"_a, nb::sig("def _count_allowed(self, tokens: object) -> int"),
            "Return how many of the tokens, int64[n], may follow one after the other.")
-      .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>())
-      .def("forced", &Matcher::forced, nb::call_guard<WithoutGil>())
-      .def_prop_ro("budget_bound_at",
-                   [](const Matcher& matcher) -> std::optional<std::int64_t> {
-                     const std::int64_t step = matcher.budget_bound_at();
-                     return step < 0 ? std::nullopt : std::optional(step);
-                   })
-      .def_prop_ro("is_accepting", &Matcher::accepting)
-      .def_prop_ro("is_finished", &Matcher::finished)
-      .def_prop_ro("step_count", &Matcher::step_count)
+      .def("completion", &Matcher::completion, nb::call_guard<WithoutGil>(), matcher_docs::kCompletion)
+      .def("forced", &Matcher::forced, nb::call_guard<WithoutGil>(), matcher_docs::kForced)
       .def_prop_ro(
-          "state_key",
+          "budget_bound_at",
+          [](const Matcher& matcher) -> std::optional<std::int64_t> {
+            const std::int64_t step = matcher.budget_bound_at();
+            return step < 0 ? std::nullopt : std::optional(step);
+          },
+          matcher_docs::kBudgetBoundAt)
+      .def_prop_ro("is_accepting", &Matcher::accepting, matcher_docs::kIsAccepting)
+      .def_prop_ro("is_finished", &Matcher::finished, matcher_docs::kIsFinished)
+      .def_prop_ro("step_count", &Matcher::step_count, matcher_docs::kStepCount)
+      .def_prop_ro(
+          "_state_key",
           [](const Matcher& matcher) {
             const TokenState state = matcher.state_key();
             return nb::make_tuple(state.language, static_cast<std::int32_t>(state.last_token), state.positions,
                                   state.part, state.part_tokens, matcher.machine_serial());
           },
-          nb::sig("def state_key(self) -> tuple[int, int, int, int, int, int]"))
-      .def_prop_ro("token_ids", &Matcher::token_ids);
+          nb::sig("def _state_key(self) -> tuple[int, int, int, int, int, int]"),
+          "The state as numbers: equal for equal states of one machine.")
+      .def_prop_ro("token_ids", &Matcher::token_ids, matcher_docs::kTokenIds);
   m.def("equal_ids", &equal_ids, "ids"_a, "others"_a, nb::sig("def equal_ids(ids: object, others: object) -> bool"),
         "Whether two rows of token ids, int64[n], are the same. Without a copy.");
   nb::class_<SlotsOfArray>(m, "MaskSlots", "Mask rows that a batch shares.")

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "expr/expr_set.h"
+#include "expr/first_bytes.h"
 
 namespace detent {
 
@@ -82,6 +83,9 @@ class Derivatives {
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
   bool is_shared_union(const Term& term, std::size_t term_count) const;
+  bool is_shared_rule(const Term& term);
+  bool next_byte_tells(ExprId id);
+  bool may_use_row(ExprId id, const Term& term) const;
   // Returns the expression "members, then tail" if its row should be computed by itself; `id` if not.
   ExprId long_list(ExprId id, const Term& term);
 
@@ -133,10 +137,12 @@ class Derivatives {
   std::vector<Call> calls_;                                        // a heap
   std::unordered_set<std::uint32_t> seen_;                         // heads without a tail in the linear form at hand
   std::unordered_map<std::uint32_t, std::uint32_t> left_heights_;  // by expression
-  std::vector<ExprId> open_rules_;                                 // rules that skip_empty_match is inside
-  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};     // intersections of two
-  std::unordered_set<std::uint32_t> pruned_;                       // expressions without dead characters
-  int pruning_depth_ = 0;                                          // nested calls of drop_dead_characters
+  FirstBytes first_bytes_{exprs_};
+  std::unordered_map<std::uint32_t, bool> shared_rules_;        // is_shared_rule, of rules with a row
+  std::vector<ExprId> open_rules_;                              // rules that skip_empty_match is inside
+  std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};  // intersections of two
+  std::unordered_set<std::uint32_t> pruned_;                    // expressions without dead characters
+  int pruning_depth_ = 0;                                       // nested calls of drop_dead_characters
 };
 
 }  // namespace detent

@@ -54,6 +54,43 @@ ExprId Derivatives::long_list(ExprId id, const Term& term) {
   return exprs_.concat(term.head, term.tail);
 }
 
+// Whether the row of a rule should be computed by itself, once for all its tails. Case: the values inside 100,000
+// brackets, each with another tail. Not where the next byte does not tell which stack goes on: unions that stay united
+// before a tail give the stacks of one text several forms, and unions of these grow without end.
+bool Derivatives::is_shared_rule(const Term& term) {
+  const Expr& head = exprs_[term.head];
+  if (head.op != Op::rule || head.has_guard || term.tail == ExprSet::kEpsilon) return false;
+  const ExprId* row = find_row(term.head);
+  if (!row) return true;
+  const auto [known, is_new] = shared_rules_.try_emplace(term.head.value, false);
+  if (is_new) {
+    known->second = std::all_of(row, row + class_count_, [this](ExprId next) { return next_byte_tells(next); });
+  }
+  return known->second;
+}
+
+// Whether the operands of a union of stacks begin with different bytes.
+bool Derivatives::next_byte_tells(ExprId id) {
+  if (exprs_[id].op != Op::union_of || !exprs_[id].has_rule) return true;
+  ByteSet seen;
+  for (ExprId operand : exprs_.operands(id)) {
+    const ByteSet& first = first_bytes_.of(operand);
+    if (!(seen & first).empty()) return false;
+    seen = seen | first;
+  }
+  return true;
+}
+
+// Whether a published row of the head, such as the start of a search for words, replaces its linear form. The row of a
+// guard does not: a guard depends on the tail. Nor does that of a union of stacks (is_shared_rule). Which rows are
+// published depends on what was visited, and the form of a state must not.
+bool Derivatives::may_use_row(ExprId id, const Term& term) const {
+  const Expr& head = exprs_[term.head];
+  if (term.head == id) return false;
+  const bool has_stacks = head.has_rule && (head.op == Op::rule || head.op == Op::union_of);
+  return term.tail == ExprSet::kEpsilon || (!head.has_guard && !has_stacks);
+}
+
 bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
   pairs_.clear();
   std::fill_n(out, class_count_, ExprSet::kEmpty);
@@ -79,17 +116,16 @@ bool Derivatives::row_from_linear_form(ExprId id, ExprId* out) {
       }
       if (term.tail == ExprSet::kEpsilon && !seen_.insert(term.head.value).second) continue;
     }
-    // A published row of the head, such as the start of a search for words, replaces its linear form. The row of a
-    // guard does not: a guard depends on the tail.
-    const bool depends_on_tail = exprs_[term.head].has_guard && term.tail != ExprSet::kEpsilon;
-    const ExprId* known = term.head == id || depends_on_tail ? nullptr : find_row(term.head);
-    const bool may_unite = !is_united && exprs_[term.tail].has_rule && !exprs_[term.head].has_rule;
-    if (may_unite) {
+    if (!is_united && exprs_[term.tail].has_rule && !exprs_[term.head].has_rule) {
       waiting.push_back(term);
-    } else if (known) {
+      continue;
+    }
+    const bool needs_row = is_shared_union(term, ++term_count) || is_shared_rule(term) ||
+                           (term.tail != ExprSet::kEpsilon && is_long_choice(term.head));
+    if (const ExprId* known = needs_row || may_use_row(id, term) ? find_row(term.head) : nullptr) {
       add_row(known, term.tail, out, is_first);
       is_first = false;
-    } else if (is_shared_union(term, ++term_count) || (term.tail != ExprSet::kEpsilon && is_long_choice(term.head))) {
+    } else if (needs_row) {
       missing_.push_back(term.head);
     } else if (const ExprId list = long_list(id, term); list == id) {
       expand(terms, term);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace detent {
@@ -79,6 +80,20 @@ void apply_mask(void* logits, LogitType type, std::size_t rows, std::size_t widt
     case LogitType::bfloat16:
       return apply_rows<std::uint16_t>(logits, rows, width, logit_stride, mask, mask_words, mask_stride, 0xFF80u);
   }
+}
+
+std::size_t allowed_beyond(std::size_t width, const std::uint32_t* mask, std::size_t rows, std::size_t mask_words,
+                           std::size_t mask_stride) {
+  std::size_t end = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = mask_words; i-- > (width + 31) / 32;) {
+      const std::uint32_t word = mask[row * mask_stride + i];
+      if (word == 0) continue;
+      end = std::max(end, i * 32 + static_cast<std::size_t>(std::bit_width(word)));
+      break;
+    }
+  }
+  return end;
 }
 
 void copy_masked(const float* logits, float* to, std::size_t width, const std::uint32_t* mask, std::size_t mask_words) {

@@ -1,17 +1,18 @@
 // Canonical masks.
 //
 // 1. Naively, a token may follow if the language, the pre-tokenizer and the last token allow it, and it leads to no
-// dead
-//    end: one walk over the trie with a search for each token.
+//    dead end: one walk over the trie with a search for each token.
 // 2. The last token is separated: a mask is computed for (state, split position), and the tokens that must not follow
 //    the last one are removed when a row is filled (fill). After a pre-token boundary nothing is removed.
 // 3. Tokens that lead to the same state and position share the answer (TokenBounds).
 // 4. A state that begins with a slice, such as the rest of a string, shares the tokens that stay inside it with all
 //    states that begin so (CanonicalSlices): those for which a completion is known whatever follows the slice. The
-//    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice).
+//    uncertain ones, and those that cross its end, are decided for each state (compute_from_slice). Where a state has
+//    several slices, or other alternatives, such as the names of members, only tokens of the plain mask are decided
+//    (compute_from_slices).
 // 5. A union may have exponentially many states after a token, where each of its operands has few. Once a walk makes
-// too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk).
-//    For an intersection, the conjuncts are followed instead (CanonicalConjunctionWalk).
+//    too many states, the operands are followed instead of their unions (CanonicalAlternativeWalk). For an
+//    intersection, the conjuncts are followed instead (CanonicalConjunctionWalk).
 // 6. Bans have thousands of states, whose tokens lead mostly to the same ones. A walk starts from the mask of a recent
 //    similar state at the same position (walk_beside). The state without the bound of its repeat is similar, too: only
 //    tokens that are almost as long as the bound can differ (walk_beside_unbounded).
@@ -106,11 +107,7 @@ std::shared_ptr<const Mask> CanonicalMasks::compute(ExprId state, const SplitPos
 std::shared_ptr<const Mask> CanonicalMasks::compute_by_states(ExprId state, const SplitPosition& at, WalkLimit& limit,
                                                               WalkLimit& of_slices) {
   if (!language_.vocabulary().tokenizable_texts()) {
-    const SlicedState sliced = masks_.analysis().slice(state);
-    const bool one_slice = sliced.slices.size() == 1;
-    if (one_slice && greedy_.length(sliced.slices[0].continuation) != kInfinite) {
-      return compute_from_slice(state, at, sliced, of_slices);
-    }
+    if (std::shared_ptr<const Mask> mask = compute_from_slices(state, at, of_slices)) return mask;
   }
   if (std::shared_ptr<const Mask> mask = walk_beside_unbounded(state, at, limit)) return mask;
   if (std::shared_ptr<const Mask> mask = walk_beside_similar(state, at, limit)) return mask;
@@ -290,12 +287,65 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(const Reference& other, 
   return builder.finish();
 }
 
-// There is one slice, and its continuation has a greedy completion.
-std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, const SplitPosition& at,
-                                                               const SlicedState& sliced, WalkLimit& limit) {
+// A canonical mask has tokens of the plain one only. So these are decided one by one, where no slice accepts them. Null
+// where the state has no slices, or so many that finding their tokens costs more than a walk.
+std::shared_ptr<const Mask> CanonicalMasks::compute_from_slices(ExprId state, const SplitPosition& at,
+                                                                WalkLimit& limit) {
+  constexpr std::size_t kFewSlices = 3;
+  const bool has_lists = language_.automaton.has_lists();
+  SplitState split;
+  if (has_lists) {
+    SlicedState sliced = masks_.analysis().slice(state);
+    split.slices = std::move(sliced.slices);
+    if (sliced.remainder != ExprSet::kEmpty) split.others.push_back(sliced.remainder);
+  } else {
+    split = masks_.analysis().split(state);
+  }
+  const bool is_one_slice = split.slices.size() == 1 && split.others.empty() && split.declared.empty();
+  std::erase_if(split.slices, [this](const Slice& slice) {
+    return slice.is_value || greedy_.length(slice.continuation) == kInfinite;
+  });
+  if (split.slices.empty() || split.slices.size() > kFewSlices) return nullptr;
+  if (is_one_slice) return compute_from_slice(state, at, split.slices[0], limit);
+
   const Vocabulary& vocabulary = language_.vocabulary();
-  const ExprId prefix = sliced.slices[0].prefix, continuation = sliced.slices[0].continuation;
-  const SliceTokens part = slices_.find(prefix, at, limit);
+  std::vector<SliceTokens> parts;
+  std::vector<std::uint32_t> accepted(vocabulary.word_count()), allowed(vocabulary.word_count());
+  for (const Slice& slice : split.slices) {
+    parts.push_back(slices_.find(slice.prefix, at, limit));
+    parts.back().accepted->add_to(accepted.data());
+  }
+  masks_.mask_of(state)->add_to(allowed.data());
+  WalkLimit of_others(language_.automaton, state, give_ups_);
+  TokenBounds bounds(language_, search_, state, at);
+  bounds.remove_refused(allowed);
+  BoundedTokens tokens;
+  for (std::uint32_t i = 0; i < allowed.size(); ++i) {
+    for (std::uint32_t word = allowed[i] & ~accepted[i]; word != 0; word &= word - 1) {
+      const std::uint32_t token = i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
+      const std::uint32_t bound = bounds.of(token, bounds.next(token));
+      if (bound != kInfinite) tokens.emplace_back(token, bound);
+      of_others.check();
+    }
+  }
+  language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
+  MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    builder.share(parts[i].accepted);
+    builder.note_length(parts[i].accepted->max_completion_bound() + greedy_.length(split.slices[i].continuation));
+  }
+  for (const auto& [token, bound] : tokens) {
+    builder.allow(token);
+    builder.note_length(bound);
+  }
+  return builder.finish();
+}
+
+// The state is one slice, and its continuation has a greedy completion.
+std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, const SplitPosition& at,
+                                                               const Slice& slice, WalkLimit& limit) {
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const SliceTokens part = slices_.find(slice.prefix, at, limit);
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
   // A token may be in several parts. Where it leads from the whole state counts.
@@ -305,13 +355,13 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, con
     limit.check();
   };
   part.uncertain->each([&](std::uint32_t token) { visit(token, state); });
-  walk_suffixes(*masks_.slice_masks().leaving(prefix), vocabulary, language_.automaton, continuation, visit);
-  if (sliced.remainder != ExprSet::kEmpty) language_.each_token(sliced.remainder, visit);
+  walk_suffixes(*masks_.slice_masks().leaving(slice.prefix), vocabulary, language_.automaton, slice.continuation,
+                visit);
   language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
 
   MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time
   builder.share(part.accepted);
-  builder.note_length(part.accepted->max_completion_bound() + greedy_.length(continuation));
+  builder.note_length(part.accepted->max_completion_bound() + greedy_.length(slice.continuation));
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);

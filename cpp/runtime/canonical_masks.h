@@ -78,7 +78,8 @@ class CanonicalMasks {
   std::shared_ptr<const Mask> walk_beside_similar(ExprId state, const SplitPosition& at, WalkLimit& limit);
   std::shared_ptr<const Mask> walk_beside(const Reference& other, ExprId state, const SplitPosition& at,
                                           WalkLimit& limit);
-  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const SlicedState& sliced,
+  std::shared_ptr<const Mask> compute_from_slices(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const Slice& slice,
                                                  WalkLimit& limit);
 
   TokenizedLanguage language_;

@@ -12,9 +12,9 @@
 //    is still large enough. In a string of characters from one set, the number of a token's characters is known: the
 //    bound is a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion, and
 //    few characters are left, are decided.
-// 4. A prefix that most bytes lead to itself, such as the rest of any string, has verdicts of most tokens at each of
-// some
-//    ten positions. The states after its tokens are the same at all of them: they are kept (prefix_states.h).
+// 4. A prefix that differs from its reference after most bytes, such as the rest of any string, which has none, has
+//    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
+//    they are kept (prefix_states.h).
 // 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
 //    is then encoded as that one. Few tokens can (PretokenTransitions::completes_unsplit). Those for which no other
 //    context-free completion is found become uncertain (without_unsplit).
@@ -29,7 +29,7 @@
 namespace detent {
 namespace {
 
-constexpr int kManyBytes = 64;              // that lead a prefix to itself: most tokens stay inside it
+constexpr int kManyBytes = 64;              // most tokens begin with one of so many
 constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
 
 bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
@@ -373,22 +373,26 @@ SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from, WalkLimit& lim
 SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& limit) {
   const std::optional<BoundedString> string = analysis_.bounded_string(prefix);
   const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
-  if (is_inside && string->maximum != ExprSet::kUnbounded) {
-    const SliceTokens wide = find(analysis_.drop_upper_bound(prefix).state, from, limit);
+  if (is_inside) {
+    const SliceTokens wide = find(string->unbounded, from, limit);
     if (wide.closing) return limit_characters(prefix, *string, wide, from, limit);
   }
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
-  const std::shared_ptr<const PrefixStates> states = reference ? nullptr : states_after(prefix);
-  SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
+  const bool has_bound = reference && reference->equal_length > 0;
+  const bool is_similar = has_bound || !differs_widely(prefix, reference ? reference->prefix : ExprSet::kEmpty);
+  const std::shared_ptr<const PrefixStates> states = is_similar ? nullptr : states_after(prefix);
+  SliceWalk walk(*this, reference && !states ? &*reference : nullptr, from, limit);
   const SliceTokens found = states ? walk.run(prefix, *states) : walk.run(prefix);
   recent_.add(prefix);
   return found;
 }
 
-// The tokens of a string of at most n characters, from those of the string without that bound (`wide`). A completion of
-// b bytes has at most b - 1 characters before the quotation mark. So it is one here, too, after a token of at most n -
-// (b - 1) characters. Longer tokens are decided one by one.
+// The tokens of a string of m to n characters, from those of the string without these bounds (`wide`). The quotation
+// mark alone completes it after the same tokens, if they have m characters. Any other completion of b bytes has at most
+// b - 1 characters before the mark, so it is one here, too, after a token of at most n - (b - 1) characters. After
+// other tokens the state decides. It is the same after all tokens with as many characters, but for those that end
+// inside a character.
 SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide,
                                               PositionId from, WalkLimit& limit) {
   const Vocabulary& vocabulary = language_.vocabulary();
@@ -402,36 +406,73 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
   const std::uint32_t surely = string.maximum >= longest ? string.maximum - longest + 1 : 0;
   ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
   std::vector<std::uint32_t> doubtful;
-  std::int64_t visited = 0;
-  lengths.each_longer(surely, longer, [&](std::uint32_t token) {
-    ++visited;
-    limit.check();
-    if (StringLengths::count(vocabulary.bytes(token)) <= surely) return;
-    const ExprId next = language_.next(prefix, vocabulary.bytes(token));
-    const auto [verdict, length] = bounds.of(token, next, bounds.target_of(token));
+  const auto decide = [&](std::uint32_t token, ExprId next, std::size_t target) {
+    const auto [verdict, length] = bounds.of(token, next, target);
     if (verdict == ContextFreeBounds::Verdict::accepted || verdict == ContextFreeBounds::Verdict::closing) {
       longest = std::max(longest, length);
       return;
     }
     accepted[token >> 5] &= ~(1u << (token & 31));
     if (verdict == ContextFreeBounds::Verdict::uncertain) doubtful.push_back(token);
+  };
+  const auto decide_alone = [&](std::uint32_t token) {
+    limit.check();
+    decide(token, language_.next(prefix, vocabulary.bytes(token)), bounds.target_of(token));
+  };
+  for (std::uint32_t characters = 1; characters < StringLengths::kRows; ++characters) {
+    if (characters > string.maximum) break;
+    const bool is_enough = characters >= string.minimum;
+    if (is_enough && characters <= surely) continue;
+    ExprId next = ExprSet::kEmpty;
+    const std::vector<ContextFreeBounds::Verdict>* verdicts = nullptr;
+    lengths.each_of_length(characters, is_enough ? longer : accepted, [&](std::uint32_t token) {
+      const std::size_t target = bounds.target_of(token);
+      if (bounds.inside_character(target) || lengths.has_escape(token)) return decide_alone(token);
+      if (!verdicts) {
+        next = language_.next(prefix, vocabulary.bytes(token));
+        verdicts = &bounds.targets_of(next).verdicts;
+      }
+      const ContextFreeBounds::Verdict known = (*verdicts)[target];
+      const bool is_accepted =
+          known == ContextFreeBounds::Verdict::accepted || known == ContextFreeBounds::Verdict::closing;
+      if (!is_accepted) decide(token, next, target);
+    });
+    limit.check();
+  }
+  const std::vector<std::uint32_t> long_tokens = accepted;
+  lengths.each_longer(StringLengths::kRows - 1, long_tokens, [&](std::uint32_t token) {
+    const std::uint32_t characters = StringLengths::count(vocabulary.bytes(token));
+    if (characters < string.minimum || (characters > surely && has_bit(longer, token))) decide_alone(token);
   });
-  language_.meter.step(visited / 8 + 1);
+  language_.meter.step(vocabulary.size() / 64 + 1);
   std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
   keep_lengths(string, lengths, uncertain);
   return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0), nullptr};
 }
 
-// The states after the tokens of a prefix inside which most tokens stay, or null.
+// Whether so many bytes lead two prefixes, of which the second may be dead, to different states that a walk beside the
+// second would decide most tokens.
+bool CanonicalSlices::differs_widely(ExprId prefix, ExprId other) {
+  int different = 0;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const ExprId next = language_.next(prefix, static_cast<std::uint8_t>(byte));
+    const ExprId there = other == ExprSet::kEmpty ? other : language_.next(other, static_cast<std::uint8_t>(byte));
+    different += next != ExprSet::kEmpty && next != there ? 1 : 0;
+  }
+  return different >= kManyBytes;
+}
+
+// The states after the tokens of a prefix, or null where they are too many.
 std::shared_ptr<const PrefixStates> CanonicalSlices::states_after(ExprId prefix) {
   Automaton& automaton = language_.automaton;
-  if (automaton.self_loop_bytes(prefix).size() < kManyBytes) return nullptr;
   RecentPrefixStates& recent = language_.transitions.prefix_states();
   const Hash128 key = automaton.hash(prefix);
-  if (std::shared_ptr<const PrefixStates> known = recent.find(key)) return known;
-  std::optional<PrefixStates> states = PrefixStates::of(language_.vocabulary(), automaton, prefix);
-  language_.meter.step(language_.vocabulary().size() / 8 + 1);
-  return states ? recent.add(key, *std::move(states)) : nullptr;
+  std::shared_ptr<const PrefixStates> states = recent.find(key);
+  if (!states) {
+    states = recent.add(key, PrefixStates::of(language_.vocabulary(), automaton, prefix));
+    language_.meter.step(language_.vocabulary().size() / 8 + 1);
+  }
+  return states->too_many ? nullptr : states;
 }
 
 // The bound on a context-free completion after a token that does not make the pre-token the text of an unsplit token;

@@ -57,6 +57,7 @@ class CanonicalSlices {
                                WalkLimit& limit);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
   void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
+  bool differs_widely(ExprId prefix, ExprId other);
   std::shared_ptr<const PrefixStates> states_after(ExprId prefix);
   UnboundedState without_upper_bounds(ExprId prefix);
   std::optional<Reference> find_reference(ExprId prefix, PositionId from, WalkLimit& limit);

@@ -32,7 +32,7 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   }
   if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
   const ReferenceMask reference =
-      unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return cached(wide); });
+      unbounded_reference(analysis_.drop_upper_bound(state), state, [this](ExprId wide) { return mask_of(wide); });
   if (!reference.mask) {
     MaskBuilder builder(vocabulary_.word_count());
     const bool is_run = add_class_run(vocabulary_, automaton_, state, builder, nullptr);
@@ -181,7 +181,7 @@ std::shared_ptr<const Mask> MaskComputer::walk(ExprId state, const ReferenceMask
   return builder.finish();
 }
 
-std::shared_ptr<const Mask> MaskComputer::cached(ExprId state) {
+std::shared_ptr<const Mask> MaskComputer::mask_of(ExprId state) {
   const Hash128 key = mask_key(automaton_.hash(state), MaskKind::state);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;

@@ -40,12 +40,13 @@ class MaskComputer {
 
   // Returns the mask of `state`; does not look it up in the cache.
   std::shared_ptr<const Mask> compute(ExprId state);
+  // The same from the cache, where it is known.
+  std::shared_ptr<const Mask> mask_of(ExprId state);
 
   SliceAnalysis& analysis() { return analysis_; }
   SliceMasks& slice_masks() { return slice_masks_; }
 
  private:
-  std::shared_ptr<const Mask> cached(ExprId state);
   bool has_many_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_from_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_by_form(ExprId state);

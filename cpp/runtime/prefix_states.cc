@@ -8,7 +8,7 @@
 
 namespace detent {
 
-std::optional<PrefixStates> PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
+PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
   PrefixStates found;
   found.state_of.assign(vocabulary.size(), kLeaves);
   std::unordered_map<std::uint32_t, std::uint8_t> indices;  // by state
@@ -36,8 +36,10 @@ std::optional<PrefixStates> PrefixStates::of(const Vocabulary& vocabulary, Autom
         return std::any_of(first + subtree.first, first + subtree.last,
                            [&](std::uint32_t token) { return add(token, next); });
       });
-  if (found.examples.size() >= kLeaves) return std::nullopt;
-  return found;
+  if (found.examples.size() < kLeaves) return found;
+  PrefixStates none;
+  none.too_many = true;
+  return none;
 }
 
 std::shared_ptr<const PrefixStates> RecentPrefixStates::find(const Hash128& prefix) {

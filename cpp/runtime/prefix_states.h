@@ -8,7 +8,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,8 +21,9 @@ struct PrefixStates {
   static constexpr std::uint8_t kLeaves = UINT8_MAX;  // the token does not stay inside the prefix
   std::vector<std::uint8_t> state_of;                 // by token: the index of its state, or kLeaves
   std::vector<std::uint32_t> examples;                // by index: some token that leads to the state
-  // Computes the states by a walk over the trie; nothing where there are too many.
-  static std::optional<PrefixStates> of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix);
+  bool too_many = false;                              // the states were not found
+  // Computes the states by a walk over the trie.
+  static PrefixStates of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix);
 };
 
 // The PrefixStates of the last few prefixes, by the hash of the prefix. Safe for threads.

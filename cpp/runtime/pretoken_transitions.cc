@@ -214,6 +214,10 @@ TransitionRow PretokenTransitions::make_row(PositionId from) {
     row.dense = std::move(found.of_token);
   }
   if (has_special_) add_special(position, row);
+  row.taken.assign(vocabulary_->word_count(), 0);
+  for (std::uint32_t token = 0; token < row.dense.size(); ++token) {
+    row.taken[token >> 5] |= std::uint32_t{row.dense[token] != TransitionRow::kRefused} << (token & 31);
+  }
   return row;
 }
 

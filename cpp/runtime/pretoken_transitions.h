@@ -37,7 +37,13 @@ struct TransitionRow {
     return found != sparse.end() && found->first == token ? found->second : kRefused;
   }
 
+  // Clears the bits of refused tokens.
+  void remove_refused(std::span<std::uint32_t> mask_row) const {
+    for (std::size_t i = 0; i < taken.size(); ++i) mask_row[i] &= taken[i];
+  }
+
   std::vector<std::uint16_t> dense;                             // by token; or empty
+  std::vector<std::uint32_t> taken;                             // as a mask row: the tokens that are not refused
   std::vector<std::pair<std::uint32_t, std::uint16_t>> sparse;  // ascending by token
 };
 

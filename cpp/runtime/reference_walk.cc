@@ -114,6 +114,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       i = node.next;
       continue;
     }
+    if (next != at.state && take_live(at.state, i)) {
+      i = node.next;
+      continue;
+    }
     allow_token(node, next);
     const bool may_be_loop = reference_next == ExprSet::kEmpty && node.subtree && node.next - i > kManyNodes;
     if (may_be_loop && take_loop(at.state, i)) {
@@ -231,6 +235,30 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
   if (from != noted_) {  // a token may end inside a character
     builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxContinuationBytes));
   }
+  return true;
+}
+
+// Allows all tokens at and below node `i` if the state `from` stays live over their bytes. The states inside are not
+// visited. Returns whether it did. Not for lists of distinct items, whose liveness depends on more than the form.
+bool ReferenceWalk::take_live(ExprId from, std::size_t i) {
+  if (exits_ || check_tokens_ || reference_.equal_inside) return false;
+  if (!automaton_.has_rule(from) || automaton_.has_lists()) return false;
+  const TrieNode& node = trie_[i];
+  const Automaton::LiveBytes& live = automaton_.live_bytes(from);
+  if (!live.bytes.contains(static_cast<std::uint8_t>(node.byte))) return false;
+  if (node.subtree) {
+    const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+    if (!subtree.used.is_subset_of(live.bytes)) return false;
+    builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
+  } else {
+    for (std::size_t below = i; below < node.next; ++below) {
+      if (trie_[below].byte >= 0x80 || !live.bytes.contains(static_cast<std::uint8_t>(trie_[below].byte))) return false;
+    }
+    for (std::size_t below = i; below < node.next; ++below) {
+      for_each_id(vocabulary_, trie_[below].token, [this](auto id) { builder_.allow(id); });
+    }
+  }
+  builder_.note_length(saturating_add(live.completion_bound, kMaxContinuationBytes));
   return true;
 }
 

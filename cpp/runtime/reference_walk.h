@@ -95,6 +95,7 @@ class ReferenceWalk {
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
+  bool take_live(ExprId from, std::size_t i);
   bool take_loop(ExprId from, std::size_t i);
   void allow_nodes(std::size_t first, std::size_t end);
   bool stays_tokenizable_below(ExprId from, const Subtree& subtree);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ class TokenBounds {
   ExprId next(std::uint32_t token) const { return language_.next(state_, language_.vocabulary().bytes(token)); }
   // Whether the pre-tokenizer refuses a token, wherever it leads the language.
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
+  // Clears the bits of the refused tokens; inside a character of none.
+  void remove_refused(std::span<std::uint32_t> mask_row) const { row_.remove_refused(mask_row); }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
   std::uint32_t of(std::uint32_t token, ExprId next);
   // The same in bytes; kInfinite also where only a search tells it.
@@ -81,6 +84,10 @@ class ContextFreeBounds {
   Targets& targets_of(ExprId next);
   std::size_t target_of(std::uint32_t token) const {
     return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
+  }
+  // Whether the tokens that lead to a target end inside a character.
+  bool inside_character(std::size_t target) const {
+    return target < row_.targets.size() && row_.targets[target].decoded().inside_character();
   }
   // The bound after a token that leads to `next` and the target.
   Bound of(std::uint32_t token, ExprId next, std::size_t target);

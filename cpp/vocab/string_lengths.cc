@@ -58,12 +58,14 @@ std::size_t StringLengths::end_of_string(std::string_view text) {
 
 void StringLengths::add(std::uint32_t id, std::string_view text) {
   std::uint32_t characters = 0;
-  bool is_plain = true;
+  bool has_escape = false, has_quote = false;
   for (char byte : text) {
-    is_plain = is_plain && byte != '"' && byte != '\\';
+    has_escape = has_escape || byte == '\\';
+    has_quote = has_quote || byte == '"';
     characters += !is_continuation(byte);
   }
-  if (!is_plain) {
+  if (has_escape) escapes_[id >> 5] |= 1u << (id & 31);
+  if (has_escape || has_quote) {
     const std::size_t end = end_of_string(text);
     if (end + 1 < text.size()) return;  // leaves the string
     characters = count(text.substr(0, end));

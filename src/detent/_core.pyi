@@ -365,58 +365,214 @@ class Matcher:
     @overload
     def __init__(self, other: Matcher) -> None: ...
 
-    def fill_mask(self, row: object) -> None: ...
+    def fill_mask(self, row: object) -> None:
+        """
+        Write the tokens that are allowed next.
 
-    def advance(self, token_id: SupportsIndex) -> None: ...
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> mask = detent.allocate_mask(batch=1, vocab_size=len(vocabulary))
+        >>> detent.compile(detent.regex("ab+"), vocabulary).matcher().fill_mask(mask[0])
+        >>> f"{mask[0, 0]:04b}"                                # ids 0 and 2
+        '0101'
 
-    def advance_bytes(self, text: bytes) -> None: ...
+        Parameters
+        ----------
+        row : int32[ceil(V / 32)], CPU, C-contiguous
+            NumPy array or torch tensor, overwritten. Bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t.
+            End-of-text is allowed just where the text may end; after it, nothing else is.
 
-    def rollback(self, steps: SupportsIndex = 1) -> None: ...
+        Raises
+        ------
+        ArgumentError
+            The row has another type, shape or device.
+        LimitError
+            The mask takes more work or memory than `Limits` allow.
 
-    def refusal(self, token_id: SupportsIndex) -> Refusal:
+        Notes
+        -----
+        A mask that was computed before is copied. Another is computed, with the interpreter's lock released.
+        """
+
+    def advance(self, token_id: SupportsIndex) -> None:
+        """
+        Take a token.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> matcher = detent.compile(detent.regex("ab+"), vocabulary).matcher()
+        >>> matcher.advance(2)
+        >>> matcher.advance(0)
+        Traceback (most recent call last):
+            ...
+        detent.errors.StateError: token id 0 leads out of the language; the state is unchanged
+
+        Raises
+        ------
+        StateError
+            The token is not allowed here, or the sequence is finished. The state is unchanged; `why` returns the reason.
+        ArgumentError
+            The id is no integer.
+
+        Notes
+        -----
+        Costs time linear in the token's bytes, once their states are known.
+        """
+
+    def advance_bytes(self, text: bytes) -> None:
+        """Take bytes as one step that is no token."""
+
+    def rollback(self, steps: SupportsIndex = 1) -> None:
+        """
+        Undo steps, the last one by default; end-of-text can be undone, too.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> matcher = detent.compile(detent.regex("ab+"), vocabulary).matcher()
+        >>> for token_id in (2, 1, 3):
+        ...     matcher.advance(token_id)
+        >>> matcher.rollback(2)
+        >>> matcher.token_ids
+        [2]
+
+        Raises
+        ------
+        StateError
+            Fewer steps were taken. The state is unchanged.
+
+        Notes
+        -----
+        Costs time linear in the steps.
+        """
+
+    def _refusal(self, token_id: SupportsIndex) -> Refusal:
         """Return why a token may not follow."""
 
-    def diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]:
+    def _diagnose(self, text: bytes) -> tuple[int, bytes, bool, bool]:
         """
         Return how many bytes may follow, which byte may follow these, and whether they complete the text and can be continued with tokens.
         """
 
-    def has_taken(self, token_ids: object) -> bool:
+    def _has_taken(self, token_ids: object) -> bool:
         """
-        Whether the steps are exactly these tokens, int64[n]. Linear, without a copy.
+        Return whether the steps are exactly these tokens, int64[n]. Linear, without a copy.
         """
 
-    def fill_draft_tree(self, tokens: object, parents: object, rows: object, index: object, allowed: object) -> int:
+    def _fill_draft_tree(self, tokens: object, parents: object, rows: object, index: object, allowed: object) -> int:
         """
         Write the masks of a draft tree: tokens and parents int64[n], rows int32[n + 1, words], index int32[n + 1], allowed uint8[n]; return the number of rows written.
         """
 
-    def count_allowed(self, tokens: object) -> int:
+    def _count_allowed(self, tokens: object) -> int:
         """
         Return how many of the tokens, int64[n], may follow one after the other.
         """
 
-    def completion(self) -> list[int]: ...
+    def completion(self) -> list[int]:
+        """
+        Return the token ids of the shortest known completion, end-of-text left out.
 
-    def forced(self) -> list[int]: ...
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> detent.compile(detent.regex("a{3}b"), vocabulary).matcher().completion()
+        [0, 0, 2]
+
+        It fits the budget. The list is empty where the text may end. `completion` does not take the tokens.
+
+        Raises
+        ------
+        LimitError
+            To find it takes more work than `Limits` allow, or it is too long to be written out.
+        """
+
+    def forced(self) -> list[int]:
+        """
+        Return the token ids with which every continuation begins, often none.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> detent.compile(detent.regex("b(a|b)"), vocabulary).matcher().forced()
+        [1]
+
+        They need no call of the model. `forced` does not take them.
+
+        Notes
+        -----
+        Costs a mask for each.
+        """
 
     @property
-    def budget_bound_at(self) -> int | None: ...
+    def budget_bound_at(self) -> int | None:
+        """
+        The number of tokens taken when `max_tokens` first removed a token from a mask; None if it has not.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+        >>> matcher = detent.compile(detent.regex("a*b"), vocabulary).matcher(max_tokens=2)
+        >>> matcher.advance(0)
+        >>> matcher.allowed().tolist(), matcher.budget_bound_at
+        ([1], 1)
+        """
 
     @property
-    def is_accepting(self) -> bool: ...
+    def is_accepting(self) -> bool:
+        """
+        Whether the text may end here: end-of-text is allowed, or was taken.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> matcher = detent.compile(detent.regex("ab+"), vocabulary).matcher()
+        >>> matcher.advance(2)
+        >>> matcher.is_accepting, matcher.is_finished
+        (True, False)
+        """
 
     @property
-    def is_finished(self) -> bool: ...
+    def is_finished(self) -> bool:
+        """
+        Whether end-of-text was taken, after which no token may follow.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+        >>> matcher = detent.compile(detent.regex("a*"), vocabulary).matcher()
+        >>> matcher.advance(1)
+        >>> matcher.is_finished
+        True
+        """
 
     @property
-    def step_count(self) -> int: ...
+    def step_count(self) -> int:
+        """
+        The number of steps taken: tokens, and calls of `advance_bytes`.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+        >>> matcher = detent.compile(detent.regex("a*"), vocabulary).matcher()
+        >>> matcher.advance_bytes(b"aaa")
+        >>> matcher.advance(0)
+        >>> matcher.step_count
+        2
+        """
 
     @property
-    def state_key(self) -> tuple[int, int, int, int, int, int]: ...
+    def _state_key(self) -> tuple[int, int, int, int, int, int]:
+        """The state as numbers: equal for equal states of one machine."""
 
     @property
-    def token_ids(self) -> list[int]: ...
+    def token_ids(self) -> list[int]:
+        """
+        The steps so far as a new list: token ids, end-of-text included, and -1 for bytes.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b""], eos_token_ids=[1])
+        >>> matcher = detent.compile(detent.regex("a*"), vocabulary).matcher()
+        >>> matcher.advance_bytes(b"aaa")
+        >>> matcher.advance(0)
+        >>> matcher.token_ids
+        [-1, 0]
+
+        Costs time linear in the steps.
+        """
 
 def equal_ids(ids: object, others: object) -> bool:
     """Whether two rows of token ids, int64[n], are the same. Without a copy."""

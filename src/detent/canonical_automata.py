@@ -254,17 +254,17 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
     meter = _Meter(max_transitions)
     eos = set(guide.vocabulary.eos_token_ids)
     matcher = guide.matcher()
-    start = matcher.state_key
+    start = matcher._state_key
     rows: dict[Hashable, dict[int, Hashable]] = {}
     accepting = set()
     # Depth first with one matcher; for each state on its path, the tokens that are still to be tried.
     untried: list[Iterator[int]] = []
 
     def enter() -> None:
-        rows[matcher.state_key] = {}
+        rows[matcher._state_key] = {}
         allowed = matcher.allowed().tolist()
         if matcher.is_accepting or not eos.isdisjoint(allowed):  # a language may contain eos itself
-            accepting.add(matcher.state_key)
+            accepting.add(matcher._state_key)
         following = [token for token in allowed if token not in eos]
         meter.add(len(following))
         untried.append(iter(following))
@@ -276,10 +276,10 @@ def explore(guide: Guide, *, max_transitions: int = MAX_TRANSITIONS) -> TokenAut
             untried.pop()
             matcher.rollback(min(1, len(matcher)))
             continue
-        row = rows[matcher.state_key]
+        row = rows[matcher._state_key]
         matcher.advance(token)
-        row[token] = matcher.state_key
-        if matcher.state_key in rows:
+        row[token] = matcher._state_key
+        if matcher._state_key in rows:
             matcher.rollback()
         else:
             enter()

@@ -318,6 +318,10 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "reference"): "reference {given} is to none of the {limit} definitions",
     ("argument", "automaton_state"): "state {given} is none that the automaton has returned",
     ("argument", "logits"): "the type code or the shapes of logits and mask do not fit each other",
+    ("argument", "logits_width"): (
+        "the logits have {given} ids, but the mask allows id {limit}: they are another model's; make the mask with the "
+        "vocabulary of the model"
+    ),
     ("argument", "merge_states"): "the arrays of an automaton do not fit each other",
     ("argument", "transitions"): "the tokenizer's tables are for another vocabulary",
     ("argument", "token_dfa"): "the arrays of a token DFA do not fit each other or the vocabulary",

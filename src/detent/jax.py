@@ -22,6 +22,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("detent.jax needs JAX: pip install 'detent[jax]'", name=error.name) from error
 
 from detent.errors import ArgumentError, LimitError
+from detent.mask import check_words
 from detent.tables import TokenDfa
 from detent.tables.minimize import FINISHED
 
@@ -129,6 +130,7 @@ def process(state: TableState, logits: jax.Array, last_token: jax.Array) -> tupl
         The tokens chosen after the last call. After end-of-text, any id is padding.
     """
     table, states, started, left = state
+    check_words(logits.shape[1], table.masks.shape[1])
     states = jnp.where(started, _after(table, states, last_token), states)
     rows = table.masks[table.mask_row[states]]
     bits = (rows[:, :, None] >> jnp.arange(32, dtype=jnp.int32)) & 1

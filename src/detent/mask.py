@@ -104,7 +104,8 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
     Raises
     ------
     ArgumentError
-        Types, shapes or devices do not fit each other.
+        Types, shapes or devices do not fit each other, or the mask allows ids far past the logits, in words
+        that they do not need. On CUDA the mask is not read for this: it must not have more words.
     """
     if not isinstance(logits, np.ndarray) and getattr(getattr(logits, "device", None), "type", None) == "cuda":
         from detent.integrations.cuda import apply_mask as apply_on_cuda
@@ -132,6 +133,16 @@ def apply_mask(logits: LogitsLike, mask: MaskLike) -> None:
     if rows > 1 and strides[0] < shape[-1]:
         raise ArgumentError("the rows of the logits share memory, so that one mask would land on all; pass a copy")
     _core.apply_mask(_buffer(logits, dtype), code, _buffer(mask, mask_dtype))
+
+
+def check_words(width: int, words: int) -> None:
+    """Raise for masks with more words than so many logits need, where a mask is on a device and so is not read."""
+    needed = -(-width // WORD_BITS)
+    if words > needed:
+        raise ArgumentError(
+            f"the logits have {width} ids, but the mask has {words * WORD_BITS}: they are another model's; make the "
+            f"mask with the vocabulary of the model, or cut padding off: mask[..., :{needed}]"
+        )
 
 
 def _buffer(array: Any, dtype: str) -> npt.NDArray[Any]:

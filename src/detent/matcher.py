@@ -64,12 +64,8 @@ class Matcher(_core.Matcher):
     A matcher belongs to one thread at a time; `fork` gives another thread its own. A call that raises leaves the
     state as it was. Made by `Guide.matcher`.
 
-    ``fill_mask(row)`` writes the tokens that are allowed next. The row is int32[ceil(V / 32)] on the CPU, a NumPy array
-    or a torch tensor. Bit ``t & 31`` of word ``t >> 5`` is 1 for each allowed token id t. End-of-text is allowed just
-    where the text may end; after it, nothing else is. ``advance(token_id)`` takes a token, ``advance_bytes(text)``
-    takes bytes as one step that is no token; both raise `StateError` where the step is not allowed.
-    ``rollback(steps=1)`` undoes steps, end-of-text included. ``forced()`` returns the token ids with which every
-    continuation begins. They can be taken without asking the model; `forced` does not take them.
+    A step of decoding: `fill_mask` writes the tokens that are allowed next, `advance` takes the one that was chosen.
+    `rollback` undoes steps.
 
     >>> import detent
     >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
@@ -92,12 +88,27 @@ class Matcher(_core.Matcher):
     """The bytes of the steps that are no tokens, by step; never changed, so that forks share it."""
 
     def advance_bytes(self, text: bytes) -> None:
-        """Take bytes as one step that is no token; raise `StateError` where they are not allowed."""
+        """Take bytes as one step that is no token, such as the start of a text that another program has written.
+
+        >>> import detent
+        >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
+        >>> matcher = detent.compile(detent.regex("a+b"), vocabulary).matcher()
+        >>> matcher.advance_bytes(b"aaa")
+        >>> matcher.completion(), matcher.step_count
+        ([1], 1)
+
+        Raises
+        ------
+        StateError
+            The bytes are not allowed here; the state is unchanged.
+        UnsupportedError
+            The guide is canonical or a table, for which it counts which tokens the bytes are.
+        """
         step = self.step_count
         try:
             super().advance_bytes(text)
         except StateError:
-            offset, expected, complete, _ = self.diagnose(text)
+            offset, expected, complete, _ = self._diagnose(text)
             if self.is_finished or offset == len(text):  # a budget or the vocabulary excludes the bytes
                 raise
             message = (
@@ -129,7 +140,7 @@ class Matcher(_core.Matcher):
 
     def expected_bytes(self) -> bytes:
         """Return the bytes that may come next in the language, ascending, whatever the budget."""
-        return self.diagnose(b"")[1]
+        return self._diagnose(b"")[1]
 
     def explain(self, token_id: SupportsIndex) -> str:
         """Say whether a token is allowed here, or why it is refused; see `why`.
@@ -160,7 +171,7 @@ class Matcher(_core.Matcher):
         index = index_of(token_id)
         vocabulary = self.guide.vocabulary
         text = vocabulary.token_bytes(index)
-        refused = self.refusal(index)
+        refused = self._refusal(index)
         if refused is _core.Refusal.NONE:
             return None
         refusal = Refusal(index, text, "finished")
@@ -179,7 +190,7 @@ class Matcher(_core.Matcher):
             return replace(refusal, kind="no text")
         if index in vocabulary.special_token_ids:
             return replace(refusal, kind="special")
-        offset, expected, complete, _ = self.diagnose(text)
+        offset, expected, complete, _ = self._diagnose(text)
         if offset == len(text):
             return replace(refusal, kind="vocabulary", completion=self._completion())
         wanted, completion = self._wanted(expected, complete), self._completion()
@@ -307,7 +318,7 @@ class Matcher(_core.Matcher):
         ids, above = _id_array(tokens, "tokens"), _id_array(parents, "parents")
         count = len(ids)
         index, allowed = np.empty(count + 1, dtype=np.int32), np.empty(count, dtype=np.uint8)
-        written = self.fill_draft_tree(ids, above, rows, index, allowed)
+        written = self._fill_draft_tree(ids, above, rows, index, allowed)
         return DraftMasks(index, allowed.view(np.bool_), written)
 
     def validate(self, tokens: TokenIds) -> int:
@@ -318,7 +329,7 @@ class Matcher(_core.Matcher):
         >>> detent.compile(detent.regex("(ab)+"), vocabulary).matcher().validate([2, 0, 0, 1])
         2
         """
-        return self.count_allowed(_id_array(tokens, "tokens"))
+        return self._count_allowed(_id_array(tokens, "tokens"))
 
     def _repr_html_(self) -> str:
         pictures = import_module("detent.pictures")

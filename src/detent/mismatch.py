@@ -16,7 +16,7 @@ from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
 from detent.origin import MAX_NESTING
 from detent.queries import ByteDfa
-from detent.reason import Reason
+from detent.reason import Reason, printable
 from detent.reason_search import find_reasons
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Mismatch:
         where = f" of {self.part}" if self.part else ""
         example = f"; for example {_cut(self.example)!r}" if self.example is not None else ""
         start = max(0, self.position - _MAX_SHOWN)
-        line = _printable(self.text[start : self.position + _MAX_SHOWN])
-        caret = " " * len(_printable(self.text[start : self.position]))
+        line = printable(self.text[start : self.position + _MAX_SHOWN])
+        caret = " " * len(printable(self.text[start : self.position]))
         wanted = f"{self.expected}{where} is expected{example}"
         hint = f"\n{self.hint}" if self.hint else ""
         return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
@@ -215,10 +215,6 @@ def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reas
             return reason._replace(position=start + reason.position, part=inner)
         start = end
     return _Reason(start, "the end", data[:start].decode(errors="replace")) if start < len(data) else None
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def _cut(text: str) -> str:

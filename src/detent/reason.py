@@ -23,7 +23,7 @@ from detent import _core
 from detent.errors import LimitError
 from detent.queries import ByteDfa
 
-__all__ = ["LOCATIONS", "Continuation", "Marks", "Reason", "ReasonKind", "listed", "smallest"]
+__all__ = ["LOCATIONS", "Continuation", "Marks", "Reason", "ReasonKind", "listed", "printable", "smallest"]
 
 ReasonKind = Literal[
     "pattern", "assertion", "keyword", "order", "syntax", "rule", "lexer", "difference", "word", "part", "language"
@@ -236,4 +236,9 @@ def _cut(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """Return a text in quotes, its backslashes as they are, so that positions in it can be counted."""
-    return "'" + "".join(each if each.isprintable() else repr(each)[1:-1] for each in text) + "'"
+    return f"'{printable(text)}'"
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for control characters, line breaks among them, that a terminal would obey."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

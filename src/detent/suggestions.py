@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 import re
 import types
 import typing
@@ -11,10 +12,28 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["as_language", "did_you_mean", "is_type_form", "suggests_fields", "suggests_names", "unknown_keyword"]
+__all__ = [
+    "as_language",
+    "did_you_mean",
+    "is_type_form",
+    "read_the_file",
+    "suggests_fields",
+    "suggests_names",
+    "unknown_keyword",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
+
+_ADVICE: tuple[tuple[Any, str], ...] = (
+    (Mapping, "write detent.json_schema(...) for the JSON of a schema"),
+    (
+        os.PathLike,
+        "read the file, path.read_text(), and pass the text to detent.json_schema, detent.grammar or the like",
+    ),
+    ((str, bytes), "write detent.regex(...) for a pattern, detent.literal(...) for a text"),
+)
+"""What to write for values of some types where a language is expected."""
 
 _MAX_LISTED = 12
 """Parameters that a message lists where none is near."""
@@ -77,6 +96,16 @@ def suggests_fields(kind: _Class) -> _Class:
     return kind
 
 
+def read_the_file(value: object) -> str:
+    """Return the end of a message for a path in the place of the text of a file, which no function here reads.
+
+    >>> from pathlib import Path
+    >>> read_the_file(Path("rules.lark")), read_the_file(5)
+    ('; read the file: path.read_text()', '')
+    """
+    return "; read the file: path.read_text()" if isinstance(value, os.PathLike) else ""
+
+
 def is_type_form(value: object) -> bool:
     """Whether a value is a type or an annotation, such as ``int | None`` or ``Literal["a"]``.
 
@@ -96,12 +125,11 @@ def as_language(value: object) -> str:
     """
     if is_type_form(value):
         return "write detent.json_schema(...) for the JSON of a type"
-    if isinstance(value, Mapping):
-        return "write detent.json_schema(...) for the JSON of a schema"
+    for kind, advice in _ADVICE:
+        if isinstance(value, kind):
+            return advice
     if isinstance(value, re.Pattern):
         return "write detent.regex(pattern.pattern, pattern.flags) for its full matches"
-    if isinstance(value, (str, bytes)):
-        return "write detent.regex(...) for a pattern, detent.literal(...) for a text"
     if isinstance(value, (bool, int, float)):
         return f"write the text {str(value)!r} for the number as it stands, detent.integer(...) for a range"
     if value is None:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 try:
     import torch
     from torch.nn.functional import pad
@@ -86,6 +88,7 @@ class TableProcessor(torch.nn.Module):
     distance: torch.Tensor
     starts: torch.Tensor
     _bits: torch.Tensor
+    _width: int  # one more than the last id that some state allows
 
     def __init__(self, table: TokenDfa) -> None:
         super().__init__()
@@ -95,6 +98,8 @@ class TableProcessor(torch.nn.Module):
             )
         for name in ("next", "token_class", "masks", "mask_row", "distance", "starts"):
             self.register_buffer(name, torch.tensor(getattr(table, name)), persistent=False)
+        allowed = np.unpackbits(np.bitwise_or.reduce(table.masks, axis=0).view(np.uint8), bitorder="little")
+        self._width = int(np.flatnonzero(allowed).max(initial=-1)) + 1
         self.register_buffer("_bits", torch.arange(32, dtype=torch.int32), persistent=False)
 
     def start(
@@ -105,7 +110,8 @@ class TableProcessor(torch.nn.Module):
         Parameters
         ----------
         constraints : int64[batch] or int
-            Which constraint of the table each row is held to; or a number of rows that are all held to the first.
+            Which constraint of the table each row is held to; or a number of rows that are all held to the first. On
+            the CPU, an index that the table does not have is an `ArgumentError`.
         history : int
             How many steps can be taken back.
         max_tokens : int32[batch] or int, optional
@@ -114,6 +120,10 @@ class TableProcessor(torch.nn.Module):
         """
         if isinstance(constraints, int):
             constraints = torch.zeros(constraints, dtype=torch.int64, device=self.starts.device)
+        if constraints.device.type == "cpu" and not torch.compiler.is_compiling():
+            wrong = constraints[(constraints < 0) | (constraints >= len(self.starts))].tolist()
+            if wrong:
+                raise ArgumentError(f"the table holds {len(self.starts)} constraints; there is no number {wrong[0]}")
         states = self.starts[constraints]
         ring = torch.zeros(len(states), history + 1, dtype=torch.int32, device=states.device)
         none = torch.zeros(len(states), dtype=torch.int64, device=states.device)
@@ -126,6 +136,7 @@ class TableProcessor(torch.nn.Module):
 
     def forward(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
         """Return logits[batch, L] with -inf where a row's state does not allow the token, and past the vocabulary."""
+        self._check_width(logits)
         return torch.where(self._allowed(state, logits.shape[1]), logits, float("-inf"))
 
     def mask_(self, logits: torch.Tensor, state: TableState) -> torch.Tensor:
@@ -145,6 +156,7 @@ class TableProcessor(torch.nn.Module):
         logits : float32, float16 or bfloat16 [batch, L]
             On CUDA, the last axis must be contiguous.
         """
+        self._check_width(logits)
         if logits.device.type != "cuda" or torch.compiler.is_compiling():
             if self._is_for_core(logits, state):
                 apply_mask(logits, self.masks[self.mask_row[state.states].long()])
@@ -173,6 +185,13 @@ class TableProcessor(torch.nn.Module):
         steps = torch.where(known, steps, 0)
         moved = state._replace(steps=state.steps - steps, history_length=state.history_length - steps)
         return self._moved(moved, moved.steps, moved.history_length, torch.where(known, moved.states.int(), REFUSED))
+
+    def _check_width(self, logits: torch.Tensor) -> None:
+        if logits.shape[1] < self._width:
+            raise ArgumentError(
+                f"the logits have {logits.shape[1]} ids, but the table allows id {self._width - 1}: they are another "
+                "model's; make the table with the vocabulary of the model"
+            )
 
     def _allowed(self, state: TableState, width: int) -> torch.Tensor:
         """Return bool[batch, width]: which tokens each row's state and budget allow."""

@@ -380,3 +380,15 @@ def test_forced_tokens_and_budgets() -> None:
     assert EngineMatcher(detent.compile(detent.regex("a{2,9}"), _SMALL), 2).validate([0, 0, 0]) == [0, 0]
     with pytest.raises(detent.LimitError):
         EngineMatcher(detent.compile(detent.regex("a{5}"), _SMALL), 2)
+
+
+def test_llama_cpp_closes_on_logits_of_another_model() -> None:
+    """The engine swallows what a processor raises: end-of-text alone is allowed then, and the error is kept."""
+    from detent.integrations.llama_cpp import LogitsProcessor
+
+    vocabulary = detent.Vocabulary([b"a", b"b", b"", *[b"c"] * 60], eos_token_ids=[2])
+    processor = LogitsProcessor(detent.regex("c+"), vocabulary)
+    masked = processor(np.array([0], np.intc), np.zeros(3, np.single))
+    assert np.isfinite(masked).tolist() == [False, False, True]
+    with pytest.raises(detent.ArgumentError, match="the logits have 3 ids, but the mask allows id 62"):
+        processor.raise_failure()

@@ -131,5 +131,7 @@ def test_mistakes_are_said() -> None:
         init(table, [0, 6])
     with pytest.raises(detent.ArgumentError, match="one row at least"):
         init(table, 0)
+    with pytest.raises(detent.ArgumentError, match="the logits have 3 ids, but the mask has"):
+        process(init(table, 1), jnp.zeros((1, 3)), jnp.array([0]))
     with pytest.raises(detent.LimitError, match="max_tokens=0 is too few"):
         init(detent.compile(detent.regex("a"), TWO_ENDS).to_table(), 1, max_tokens=0)

@@ -29,7 +29,7 @@ def walk_together(guide: detent.Guide, table: detent.tables.TokenDfa, seed: int,
         assert np.array_equal(row, other_row)
         assert (matcher.is_accepting, matcher.is_finished) == (other.is_accepting, other.is_finished)
         if max_tokens is None:
-            assert np.array_equal(row, table.mask(1 if other.is_finished else other.state_key[0]))
+            assert np.array_equal(row, table.mask(1 if other.is_finished else other._state_key[0]))
         wrong = rng.randrange(-1, len(guide.vocabulary) + 1)
         for each in (matcher, other):
             if wrong not in matcher.allowed():

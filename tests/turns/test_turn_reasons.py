@@ -250,3 +250,20 @@ def test_a_function_without_valid_arguments_is_not_named() -> None:
 def test_more_reasons_in_turns(style: str) -> None:
     kinds = _check(style, 2, 80)
     assert min(kinds.get("part", 0), kinds.get("keyword", 0)) > 2
+
+
+def test_a_text_without_its_tags_is_advised() -> None:
+    """`Vocabulary.decode` leaves out tags that are special tokens; other texts without tags get no advice."""
+
+    def book(flight: str) -> None: ...
+
+    call = '{"name": "book", "arguments": {"flight": ""}}'
+    rule = detent.turn(book, style="qwen3", thinking="none", tool_choice="required", text=False)
+    for each in (rule, rule & detent.without("damn")):
+        assert str(each.why(f"\n{call}\n")).endswith("rule.parser(vocabulary), or join their vocabulary.token_bytes")
+        assert str(each.why("")).endswith("vocabulary.token_bytes")
+    assert rule.why("<tool_call>\n{}").hint is None
+    closing = detent.turn(style="qwen3", thinking="open")
+    assert closing.why("I think").hint is not None
+    answer = detent.turn(style="qwen3", thinking="none", answer=["yes", "no"])
+    assert answer.why("maybe").hint is None

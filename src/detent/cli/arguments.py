@@ -6,7 +6,7 @@ import argparse
 import difflib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from detent.language import Language
 __all__ = [
     "Commands",
     "Parser",
+    "add_canonical",
     "add_command",
     "add_rule",
     "add_sampling",
@@ -45,9 +46,13 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, argument: str) -> str:
         name = argument.split("=", 1)[0]
         known = [option for action in self._actions for option in action.option_strings]
-        similar = difflib.get_close_matches(name, known, 1) if name.startswith("-") else []
-        hint = f"; did you mean {similar[0]}?" if similar else ""
+        hint = _nearest(name, known) if name.startswith("-") else ""
         return f"unknown {'option' if name.startswith('-') else 'argument'} {name}{hint}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if self._subparsers is not None and action.choices is not None and value not in action.choices:
+            self.error(f"there is no command {value}{_nearest(value, action.choices)}")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         """Raise the error of a wrong command; an unknown option is often the reason of another error."""
@@ -57,6 +62,14 @@ class Parser(argparse.ArgumentParser):
                 message = self._unknown(argument)
                 break
         raise ArgumentError(f"{message} (see {self.prog} --help)")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names what was meant: what begins so, or else what is spelt nearly so."""
+    names = list(known)
+    similar = [each for each in names if each.startswith(name) and name.strip("-")]
+    similar = similar or difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 def add_command(
@@ -155,14 +168,24 @@ def add_sampling(parser: Parser) -> None:
         "--min-p", metavar="P", type=float, help="choose among tokens at least P times as likely as the likeliest"
     )
     group.add_argument(
-        "--ban", metavar="WORD", action="append", help="a word that must not be in the text, in any case; repeat it"
+        "--ban",
+        metavar="WORD",
+        action="append",
+        help="a word that must not be in the text, in upper or lower case; repeat it",
     )
+    add_canonical(group)
+    group.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
+
+
+def add_canonical(group: Any) -> None:
+    """Add the options of which tokenizations are allowed; without them, those that `generate` allows."""
     canonical = group.add_mutually_exclusive_group()
     canonical.add_argument(
         "--canonical",
         action="store_true",
         default=None,
-        help="write only tokens that the model's tokenizer would write for the text (default: if there is a rule)",
+        help="only tokens that the tokenizer itself would write for the text (default: if there is a rule, and this "
+        "can be held exactly)",
     )
     canonical.add_argument(
         "--no-canonical", action="store_false", dest="canonical", help="allow every tokenization of the text"
@@ -174,7 +197,6 @@ def add_sampling(parser: Parser) -> None:
         const="approximate",
         help="the same, approximately for tokenizers that cannot be followed exactly",
     )
-    group.add_argument("--seed", metavar="N", type=int, help="makes the choices repeatable")
 
 
 def sampling_options(options: Any) -> dict[str, Any]:
@@ -186,11 +208,3 @@ def sampling_options(options: Any) -> dict[str, Any]:
         **{name: getattr(options, name) for name in names},
         "ban": None if options.ban is None else Ban(options.ban, ignore_case=True),
     }
-
-
-def without_words(rule: Language | None, words: list[str] | None) -> Language | None:
-    """Return a rule without the texts that have a banned word."""
-    if not words:
-        return rule
-    rest = detent.without(*words, ignore_case=True)
-    return rest if rule is None else rule & rest

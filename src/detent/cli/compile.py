@@ -9,12 +9,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from detent.cli.arguments import Commands, add_command, add_rule, read_rule
+from detent.cli.arguments import Commands, add_canonical, add_command, add_rule, read_rule
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted, progress
-from detent.compiler import compile
 from detent.errors import ArgumentError, DetentError
+from detent.generation.request import compile_by_default
 from detent.language import Language
+from detent.reason import printable
 
 __all__ = ["add_to"]
 
@@ -34,12 +35,14 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
     )
-    parser.add_argument("--canonical", action="store_true", help="compile for canonical tokens")
+    add_canonical(parser)
     parser.add_argument("--samples", metavar="N", type=int, default=3, help="how many sample texts (%(default)s)")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def _run(options: Any) -> int:
+    if options.samples < 0:
+        raise ArgumentError(f"--samples must be a number from 0 on, got {options.samples}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         began = perf_counter()
@@ -49,7 +52,7 @@ def _run(options: Any) -> int:
     vocabulary = open_vocabulary(options.tokenizer)
     with progress("compiling the language"):
         began = perf_counter()
-        guide = compile(rule, vocabulary, canonical=options.canonical)
+        guide = compile_by_default(rule, vocabulary, options.canonical)
         matcher = guide.matcher()
         first = len(matcher.allowed())
         seconds = perf_counter() - began
@@ -58,6 +61,7 @@ def _run(options: Any) -> int:
         "rule": repr(rule),
         "read_ms": round(1e3 * read_seconds, 3),
         "compile_ms": round(1e3 * seconds, 3),
+        "canonical": guide.canonical,
         "first_tokens": first,
         "shortest": None if shortest is None else shortest.decode("utf-8", "backslashreplace"),
         "count": _count(rule),
@@ -69,7 +73,7 @@ def _run(options: Any) -> int:
         return 0
     for name, value in found.items():
         for line in value if isinstance(value, list) else [value]:
-            sys.stdout.write(f"{painted(name.replace('_', ' '), 'bold'):14} {line}\n")
+            sys.stdout.write(f"{painted(name.replace('_', ' '), 'bold'):14} {printable(str(line))}\n")
     return 0
 
 

@@ -48,6 +48,8 @@ def _run(options: Any) -> int:
     kinds = {check.kind for check in CHECKS}
     if unknown := set(options.kind or ()) - kinds:
         raise ArgumentError(f"--kind {min(unknown)} is unknown; there are {', '.join(sorted(kinds))}")
+    if not options.url.startswith(("http://", "https://")):
+        raise ArgumentError(f"{options.url} is no address of a server; write http://HOST:PORT, or https://HOST")
     key = os.environ.get("OPENAI_API_KEY")
     model = options.model or _first_model(options.url, key)
     checks = [check for check in CHECKS if not options.kind or check.kind in options.kind]

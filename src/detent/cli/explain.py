@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from detent.cli.arguments import Commands, add_command, add_rule, read_rule
+from detent.cli.arguments import Commands, add_canonical, add_command, add_rule, read_rule
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted, progress
-from detent.compiler import compile
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, DetentError
+from detent.generation.request import compile_by_default
+from detent.guide import Guide
 from detent.language import Language
+from detent.matcher import Matcher
 from detent.pictures import language_body, matcher_body, page
+from detent.refusal import shown_bytes
 
 __all__ = ["add_to"]
 
@@ -31,7 +34,7 @@ def add_to(commands: Commands) -> None:
         _run,
         summary="show which tokens may follow a text, and why others may not",
         description="Show which tokens of a vocabulary may follow the beginning of a text, and, for the tokens of\n"
-        "--next, why they may or may not.",
+        "--next, why they may or may not. Tokens are those of generate: canonical where this can be held exactly.",
         example='  detent explain --regex "[0-9]{4}-[0-9]{2}" --next "-" --next "/" "2021"\n'
         '  detent explain --regex "[0-9]{4}-[0-9]{2}" -o page.html "2021"',
     )
@@ -40,7 +43,8 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
     )
-    parser.add_argument("--max-tokens", metavar="N", type=int, help="the budget that is left")
+    parser.add_argument("--max-tokens", metavar="N", type=int, help="the tokens that are left after the text")
+    add_canonical(parser)
     parser.add_argument("--next", metavar="TEXT", action="append", help="a token to explain, by its text; repeat it")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
     parser.add_argument(
@@ -53,13 +57,8 @@ def _run(options: Any) -> int:
     assert isinstance(rule, Language)  # noqa: S101 - the rule is required
     vocabulary = open_vocabulary(options.tokenizer)
     with progress("compiling the language"):
-        matcher = compile(rule, vocabulary).matcher(options.max_tokens)
-    data = options.text.encode("utf-8", "surrogateescape")
-    position, _, is_complete, _ = matcher.diagnose(data)
-    if position < len(data):
-        raise ArgumentError(str(rule.why(options.text)))
-    if data:
-        matcher.advance_bytes(data)
+        guide = compile_by_default(rule, vocabulary, options.canonical)
+        matcher, is_complete = _matcher_after(guide, rule, options.text, options.max_tokens)
     allowed = np.asarray(matcher.allowed())
     reasons = [matcher.explain(token_id) for text in options.next or () for token_id in _ids(vocabulary, text)]
     texts = sorted(vocabulary.token_bytes(int(token_id)) for token_id in allowed)
@@ -67,11 +66,15 @@ def _run(options: Any) -> int:
     if options.output is not None:
         listed = "".join(f"<p>{escape(reason)}</p>" for reason in reasons)
         body = matcher_body(matcher) + (f"<h2>Tokens</h2>{listed}" if listed else "") + language_body(rule)
-        options.output.write_text(page(rule.description, body), encoding="utf-8")
+        try:
+            options.output.write_text(page(rule.description, body), encoding="utf-8")
+        except OSError as error:
+            raise ArgumentError(f"-o {options.output}: {error.strerror}; give a file that can be written") from None
         return 0
     if options.json:
         found = {
             "is_complete": is_complete,
+            "canonical": guide.canonical,
             "allowed": len(allowed),
             "vocabulary": len(vocabulary),
             "tokens": [token.decode("utf-8", "backslashreplace") for token in texts],
@@ -81,10 +84,40 @@ def _run(options: Any) -> int:
         return 0
     shown = " ".join(repr(token)[1:] for token in texts[:_SHOWN]) + (" ..." if len(texts) > _SHOWN else "")
     ending = "the text may end here" if is_complete else "the text is not complete"
-    sys.stdout.write(f"{ending}; {len(allowed)} of {len(vocabulary)} tokens may follow: {shown}\n")
+    kind = "canonical tokens" if guide.canonical else "tokens"
+    sys.stdout.write(f"{ending}; {len(allowed)} of {len(vocabulary)} {kind} may follow: {shown}\n")
     for reason in reasons:
         sys.stdout.write(painted(reason, "dim") + "\n")
     return 0
+
+
+def _matcher_after(guide: Guide, rule: Language, text: str, tokens_left: int | None) -> tuple[Matcher, bool]:
+    """Return the matcher after a text, and whether the text may end there."""
+    data = text.encode("utf-8", "surrogateescape")
+    position, _, is_complete, _ = guide.matcher()._diagnose(data)
+    if position < len(data):
+        raise ArgumentError(str(rule.why(text)))
+    try:
+        tokens = guide.vocabulary.encode_canonical(data)
+    except DetentError:  # the tokenizer is not known, or the text breaks off inside a character
+        if guide.canonical:
+            raise
+        matcher = guide.matcher(tokens_left)
+        matcher.advance_bytes(data)
+        return matcher, is_complete
+    matcher = guide.matcher(None if tokens_left is None else tokens_left + len(tokens))
+    for token_id in tokens:
+        refusal = matcher.why(token_id)
+        if refusal is None:
+            matcher.advance(token_id)
+        elif refusal.kind == "not canonical":
+            raise ArgumentError(
+                f"generate never stands at the end of {shown_bytes(data)}: the tokenizer writes each text that goes on "
+                "from there with tokens that go beyond it; cut the text elsewhere, or pass --no-canonical"
+            )
+        else:
+            raise ArgumentError(str(refusal))
+    return matcher, is_complete
 
 
 def _ids(vocabulary: Any, text: str) -> list[int]:

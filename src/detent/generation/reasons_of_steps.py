@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from detent.errors import DetentError, StateError
+from detent.errors import ArgumentError, DetentError
 from detent.reason import listed
 from detent.sources.json_schema.position import locate
 from detent.sources.json_schema.schema_source import SchemaSource
@@ -20,7 +20,10 @@ __all__ = ["read_report"]
 
 
 def read_report(report: Report, guide: Guide) -> tuple[Callable[[int, int], str], list[str]]:
-    """Return a function from a step and a refused candidate to a sentence, and the JSON pointer of each step."""
+    """Return a function from a step and a refused candidate to a sentence, and the JSON pointer of each step.
+
+    Raises `ArgumentError` for a guide that does not have the text.
+    """
     sentences: dict[tuple[int, int], str] = {}
     pointers: list[str] = []
     is_json = isinstance(guide.language._origin.source, SchemaSource)
@@ -32,10 +35,14 @@ def read_report(report: Report, guide: Guide) -> tuple[Callable[[int, int], str]
                 sentences[number, each.token_id] = _sentence(matcher, each.token_id)
         if is_json:
             pointers.append(locate(text).pointer or "/")
-        try:
-            matcher.advance(step.token_id)
-        except StateError:  # the text was written with another guide, or after a prompt
-            break
+        refusal = matcher.why(step.token_id)
+        if refusal is not None:
+            if refusal.kind in ("language", "incomplete", "finished"):
+                raise ArgumentError(
+                    f"the text of this report is none of {guide!r}: {refusal}; pass the guide that it was written with"
+                )
+            break  # the text goes on after a prompt's tokens
+        matcher.advance(step.token_id)
         text += report.tokens.get(step.token_id, b"")
     return lambda number, token_id: sentences.get((number, token_id), "refused"), pointers
 

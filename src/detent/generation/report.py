@@ -219,6 +219,11 @@ class Report:
         str
             An HTML document that needs no other file and no script. The candidates of each step are those that
             `generate` was asked for with `alternatives`. In notebooks a report shows itself so.
+
+        Raises
+        ------
+        ArgumentError
+            The guide does not have the text: it is that of another rule.
         """
         from detent.generation.reasons_of_steps import read_report
         from detent.pictures import page, report_body

@@ -114,8 +114,8 @@ class Request:
     stop : str or sequence of str, optional
         The text ends before the first of these. Only without a language, which defines the end of its texts.
     ban : sequence of str, bytes or compiled pattern, or Ban, optional
-        Words that the text must not contain, however tokens divide them, alone or inside a longer word. Patterns must
-        not match anywhere in the text.
+        Words that the text must not contain, however tokens divide them, alone or inside a longer word, in this case of
+        letters; ``Ban(words, ignore_case=True)`` bans all cases. Patterns must not match anywhere in the text.
     ban_mode : "rewind" or "mask", optional
         The `Ban.mode` of a list of words; "rewind" by default.
     retries : int

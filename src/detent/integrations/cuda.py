@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from detent.errors import ArgumentError
+from detent.mask import check_words
 
 if TYPE_CHECKING:
     from detent.torch import TableProcessor
@@ -158,6 +159,7 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:
     if logits.numel() == 0:
         return
     width = logits.shape[-1]
+    check_words(width, mask.shape[-1])
     mask_stride = mask.stride(0) if mask.ndim == 2 and mask.shape[0] > 1 else 0
     logit_stride = logits.stride(0) if logits.ndim == 2 else 0
     with torch.cuda.device(logits.device):

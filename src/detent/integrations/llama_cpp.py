@@ -42,7 +42,13 @@ class LogitsProcessor(HistoryProcessor):
     def __call__(self, input_ids: NDArray[np.intc], scores: NDArray[np.single]) -> NDArray[np.single]:
         """Return a copy of the scores float32[V] with -inf where the rule does not allow the token."""
         masked = np.array(scores, dtype=np.float32)
-        apply_mask(masked, self.mask(np.asarray(input_ids, dtype=np.int64)))
+        try:
+            apply_mask(masked, self.mask(np.asarray(input_ids, dtype=np.int64)))
+        except ArgumentError as error:  # logits of another model than the vocabulary's
+            self._state.failure = self._state.failure or error
+            ends = [token_id for token_id in self.guide.vocabulary.eos_token_ids if token_id < len(masked)]
+            masked[:] = -np.inf
+            masked[ends] = 0
         return masked
 
 

@@ -4,7 +4,7 @@ A row that is asked for is usually one token longer than a row of the last call:
 row's matcher give its own. Rows that were evicted are walked again from the start. So the answer never depends on
 earlier calls, only its cost does.
 
-The cache compares ids with the history of its matchers (`Matcher.has_taken`) and stores no ids: a step copies nothing
+The cache compares ids with the history of its matchers (`Matcher._has_taken`) and stores no ids: a step copies nothing
 that grows with the row.
 """
 
@@ -54,7 +54,7 @@ class FinishedRow:
     def has_ids(self, ids: Ids) -> bool:
         """Whether a row of these ids is in this state."""
         length = len(self.matcher)
-        if len(ids) < length or not self.matcher.has_taken(ids[:length]):
+        if len(ids) < length or not self.matcher._has_taken(ids[:length]):
             return False
         rest = ids[length:]
         if self.error is None:
@@ -104,7 +104,7 @@ class MatcherCache:
 
     def _find(self, key: tuple[int, int | None, int, int], ids: Ids) -> RowState | None:
         for state in self._rows.get(key, ()):
-            if state.has_taken(ids) if isinstance(state, Matcher) else state.has_ids(ids):
+            if state._has_taken(ids) if isinstance(state, Matcher) else state.has_ids(ids):
                 self._rows.move_to_end(key)
                 return state
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from html import escape
 
+from detent.reason import printable
+
 __all__ = ["fact_list", "framed", "page", "percent", "plain", "shown_text", "title_of", "token_html"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -124,7 +126,7 @@ def shown_text(text: bytes | str, most: int = 2000) -> str:
 
 def plain(text: str) -> str:
     """Return a short text as it stands; characters that are not printable become escapes."""
-    return "".join(escape(each) if each.isprintable() else escape(repr(each)[1:-1]) for each in text)
+    return escape(printable(text))
 
 
 def title_of(description: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from detent import _core
 from detent.errors import ArgumentError
 
@@ -19,6 +21,9 @@ __all__ = [
     "short_repr",
     "union",
 ]
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+"""Where an object lies, as `repr` writes it: another number in each process."""
 
 CHARACTER: _core.Node = _core.chars([(0, 0x10FFFF)])
 """One character of UTF-8."""
@@ -103,7 +108,7 @@ def short_repr(value: object, limit: int = 60) -> str:
     is_cut = isinstance(value, (str, bytes)) and len(value) > limit
     try:
         # A slice first: the repr of a long text costs its length.
-        text = repr(value[:limit] if isinstance(value, (str, bytes)) else value)
+        text = repr(value[:limit]) if isinstance(value, (str, bytes)) else _ADDRESS.sub("", repr(value))
     except (ValueError, RecursionError):
         text = f"a very large {type(value).__name__}"
     return text if len(text) <= limit and not is_cut else text[: limit - 1] + "…"

@@ -235,14 +235,14 @@ class _TokenRestriction:
 
     def feed(self, data: bytes) -> int:
         """Read bytes as far as they are allowed; return how many are."""
-        allowed = self._matcher.diagnose(data)[0]
+        allowed = self._matcher._diagnose(data)[0]
         if allowed:
             self._matcher.advance_bytes(data[:allowed])
         return allowed
 
     def feed_special(self, token_id: int) -> bool:
         """Read a special token; return whether it is allowed."""
-        if self._matcher.refusal(token_id) is not _core.Refusal.NONE:
+        if self._matcher._refusal(token_id) is not _core.Refusal.NONE:
             return False
         self._matcher.advance(token_id)
         return True
@@ -251,7 +251,7 @@ class _TokenRestriction:
         """Return whether the text may end here."""
         if self._matcher.is_accepting:
             return True
-        return any(self._matcher.refusal(token_id) is _core.Refusal.NONE for token_id in self._ends)
+        return any(self._matcher._refusal(token_id) is _core.Refusal.NONE for token_id in self._ends)
 
 
 class _AnswerRule:

@@ -31,6 +31,11 @@ __all__ = ["TurnSource"]
 _MOST_CHARACTERS = 500_000
 """The most characters of all schemas that are compiled to try the orders of arguments: a second or two of work."""
 
+_WITHOUT_TAGS = (
+    "tags may be special tokens, which decode leaves out: feed the token ids to rule.parser(vocabulary), or join their "
+    "vocabulary.token_bytes"
+)
+
 _NO_TAGS: frozenset[str] = frozenset()
 """The tags that are special tokens in a text: none, since they are letters there."""
 
@@ -52,8 +57,16 @@ class TurnSource:
         names = dict.fromkeys(str(self._part(opened)) for opened in self._open_parts(text[:position]))
         return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
 
-    def hint(self, text: bytes) -> None:
-        """Return None: no other turn is known."""
+    def hint(self, text: bytes) -> str | None:
+        """Return what to do where a text lacks all tags and one is expected: `Vocabulary.decode` leaves them out."""
+        if any(tag in text for tag in self._tags):
+            return None
+        positions = Positions(self._graph)
+        positions.feed(text)  # as far as it goes
+        open_vertices = [self._graph.vertices[opened.vertex] for opened in positions.open_parts()]
+        if any(each.kind == "literal" and each.data in self._tags for each in open_vertices):
+            return _WITHOUT_TAGS
+        return None
 
     def conflict(self) -> None:
         """Return None: a turn has texts, or its parts say why not."""

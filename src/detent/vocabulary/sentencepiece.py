@@ -40,6 +40,10 @@ _OTHER_KINDS = (
     ),
     (re.compile(rb"#version"), "holds the merges of a tokenizer without its tokens. Name the tokenizer.json beside it"),
     (re.compile(rb"\x1f\x8b|PK\x03\x04"), "is compressed. Unpack it, and name the tokenizer's file"),
+    (
+        re.compile(rb"[\t\n\r -~]{16}|[\t\n\r -~]+\Z"),
+        "is a text, and no tokenizer's file. Name a tokenizer.json, tekken.json, tokenizer.model or .gguf file",
+    ),
 )
 """The first bytes of files that are taken for SentencePiece models, and what they are."""
 _LONG = 0x80

@@ -274,6 +274,10 @@ def test_tools_of_all_apis_are_read_with_all_their_keys(tool: dict[str, Any]) ->
     assert not rule.accepts('[{"name": "f", "arguments": {}}]')
 
 
+def _with_unknown_hint(x: Nope) -> None:  # type: ignore[name-defined]  # noqa: F821
+    ...
+
+
 @pytest.mark.parametrize(
     ("tool", "message"),
     [
@@ -289,11 +293,18 @@ def test_tools_of_all_apis_are_read_with_all_their_keys(tool: dict[str, Any]) ->
         ({"type": "web_search"}, "has no name"),
         ({"functionDeclarations": [{"name": "f"}], "codeExecution": {}}, "unknown key 'codeExecution'"),
         ("f", "must be a callable, a tool dict or a model, got 'f', a str"),
+        (lambda x: x, "^a lambda has no name that a model can call; define a function with def$"),
     ],
 )
 def test_what_is_no_tool(tool: object, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         detent.calls([tool], style="openai")
+
+
+def test_an_unknown_annotation_shows_no_address() -> None:
+    message = "^_with_unknown_hint: <function _with_unknown_hint> cannot be made a schema: name 'Nope' is not defined; "
+    with pytest.raises(detent.UnsupportedError, match=message):
+        detent.calls([_with_unknown_hint], style="openai")
 
 
 @pytest.mark.parametrize("style", ["openai", "llama3-pythonic"])

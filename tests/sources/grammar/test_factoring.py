@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 
@@ -74,3 +76,15 @@ def test_states_do_not_grow_with_the_nesting_of_options():
     dfa = ByteDfa(detent.grammar(text, lexer="contextual")._node)
     lengths = [len(dfa.state_text(b"(" * depth + b"a", 10**6)) for depth in (2, 12)]
     assert lengths[1] < 8 * lengths[0]
+
+
+def test_states_do_not_depend_on_what_was_visited_before():
+    rules = [f'r{i} ::= [ab] r{(i + 1) % 6} [bc] | r{i + 2} | ""' for i in range(4)]
+    rules += [f'r{i} ::= [ab] r{(i + 1) % 6} [bc] | ""' for i in (4, 5)]
+    language = detent.gbnf("\n".join(['root ::= "(" r0 ")" | "-" r0', *rules]))
+    visited, fresh = ByteDfa(language._node), ByteDfa(language._node)
+    for letters in product("abc", repeat=4):
+        visited.state_text(b"-" + "".join(letters).encode())
+    for text in (b"(bbb", b"(bbbbb", b"(bbbbbbbb", b"(abababababab"):
+        # Operands are in the order in which they were made, so that only their letters are compared.
+        assert sorted(visited.state_text(text, 10**6)) == sorted(fresh.state_text(text, 10**6))

@@ -42,7 +42,7 @@ def reason_of(matcher: Matcher, token_id: int, *, is_banned: bool) -> dict[str, 
     """
     if is_banned:
         return {"kind": "banned", "text": "it began a banned word, and was taken back"}
-    kind, text = _SENTENCES.get(matcher.refusal(token_id)) or _of_language(matcher, token_id)
+    kind, text = _SENTENCES.get(matcher._refusal(token_id)) or _of_language(matcher, token_id)
     return {"kind": kind, "text": text}
 
 
@@ -53,7 +53,7 @@ def _of_language(matcher: Matcher, token_id: int) -> tuple[str, str]:
         return "incomplete", "the text is not complete"
     if token_id in vocabulary.special_token_ids or not data:
         return "special", "a special token, and the rule does not ask for it here"
-    offset, expected, is_complete, _ = matcher.diagnose(data)
+    offset, expected, is_complete, _ = matcher._diagnose(data)
     if offset == len(data):
         return "vocabulary", "no tokens could write what would have to follow"
     found = shown_byte(data[offset])

@@ -145,7 +145,8 @@ def _read_callable(function: object) -> Function:
         )
     name = getattr(function, "__name__", "")
     if not name or name == "<lambda>":
-        raise ArgumentError(f"the function {short_repr(function)} has no name; define it with def")
+        what = "a lambda" if name else short_repr(function)
+        raise ArgumentError(f"{what} has no name that a model can call; define a function with def")
     found = schema_of(function)
     assert found is not None  # noqa: S101 - it is neither a dict nor a text
     text = function.__doc__ or ""

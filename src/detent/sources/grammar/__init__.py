@@ -21,7 +21,7 @@ from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
 from detent.sources.grammar.read_lark import read_lark
 from detent.sources.nodes import short_repr
-from detent.suggestions import suggests_names
+from detent.suggestions import read_the_file, suggests_names
 
 __all__ = ["ebnf", "gbnf", "grammar"]
 
@@ -178,7 +178,7 @@ def _check(text: str, start: object, asker: str, limits: Limits | None) -> Limit
     if start is not None and not isinstance(start, str):
         raise ArgumentError(f"{asker} needs the name of a rule as start, got {short_repr(start)}")
     if not isinstance(text, str):
-        raise ArgumentError(f"{asker} needs a grammar of type str, got {type(text).__name__}")
+        raise ArgumentError(f"{asker} needs a grammar of type str, got {type(text).__name__}{read_the_file(text)}")
     if _FILE_NAME.fullmatch(text):
         raise ArgumentError(
             f"{asker} takes the text of a grammar, got the file name {short_repr(text)}; write "

@@ -13,6 +13,7 @@ The compiler has four stages with typed data between them; imports run from the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +39,7 @@ from detent.sources.json_schema.python_types import schema_of
 from detent.sources.json_schema.schema_source import SchemaSource
 from detent.sources.json_schema.solve.solver import Solver
 from detent.sources.nodes import check_flag, short_repr
-from detent.suggestions import suggests_names
+from detent.suggestions import read_the_file, suggests_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -277,10 +278,10 @@ def _read(source: Any, limits: Limits) -> tuple[Any, Callable[[str], object]]:
         if not isinstance(schema, (dict, bool)):
             raise SchemaError(f"a schema must be an object or a boolean, got {summary(schema)}")
         return schema, _JsonValue()
-    if isinstance(source, (bytes, bytearray, int, float, list)):
+    if isinstance(source, (bytes, bytearray, int, float, list, os.PathLike)):
         raise ArgumentError(
             f"json_schema needs a dict, a bool, JSON text or a Python type, got {type(source).__name__}"
-            + ("; the type of a list is written list[...]" if isinstance(source, list) else "")
+            + ("; the type of a list is written list[...]" if isinstance(source, list) else read_the_file(source))
         )
     found = schema_of(source)
     if found is None:

@@ -19,7 +19,7 @@ from detent.sources.nodes import short_repr
 from detent.sources.regex.locations import RegexSource
 from detent.sources.regex.parser import parse
 from detent.sources.regex.translate import translate
-from detent.suggestions import suggests_names
+from detent.suggestions import read_the_file, suggests_names
 
 __all__ = ["regex"]
 
@@ -110,7 +110,7 @@ def _advice(pattern: object) -> str:
         return "; pass its .pattern and .flags"
     if isinstance(pattern, (bytes, bytearray)):
         return "; decode it"
-    return ""
+    return read_the_file(pattern)
 
 
 def _describe(pattern: str, flags: int) -> str:

@@ -19,15 +19,15 @@ from detent.sources.regex import regex
 from detent.sources.types.date_ranges import date_node, read_format
 from detent.suggestions import suggests_names
 
-__all__ = ["date", "datetime", "duration", "time"]
+__all__ = ["DATE", "OFFSET", "TIME", "date", "datetime", "duration", "time"]
 
 _YEAR = r"(?:[1-9]\d{3}|0[1-9]\d{2}|00[1-9]\d|000[1-9])"
 _FOURTH = "(?:0[48]|[2468][048]|[13579][26])"
 _LEAP_YEAR = rf"(?:\d\d{_FOURTH}|{_FOURTH}00)"
 _MONTH_AND_DAY = r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-_DATE = rf"(?:{_YEAR}-{_MONTH_AND_DAY}|{_LEAP_YEAR}-02-29)"
-_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
-_OFFSET = r"(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
+DATE = rf"(?:{_YEAR}-{_MONTH_AND_DAY}|{_LEAP_YEAR}-02-29)"
+TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
+OFFSET = r"(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
 
 # At most 8 digits each: so the sum stays within the 999,999,999 days of a timedelta.
 _COUNT = r"(?:0|[1-9]\d{0,7})"
@@ -126,7 +126,7 @@ def date(
         A bound is not a date, the bounds exclude each other, or the format lacks a part.
     """
     if minimum is None and maximum is None and format is None:
-        return Language(regex(_DATE, re.ASCII)._node, "date", _DateValue())
+        return Language(regex(DATE, re.ASCII)._node, "date", _DateValue())
     for name, bound in (("minimum", minimum), ("maximum", maximum)):
         if bound is not None and (not isinstance(bound, dt.date) or isinstance(bound, dt.datetime)):
             raise ArgumentError(
@@ -174,7 +174,7 @@ def time(*, offset: bool = False) -> Language[dt.time]:
         Its value is a `datetime.time`, with a time zone if it has an offset.
     """
     check_flag(offset, "time", "offset")
-    node = regex(_TIME + _OFFSET if offset else _TIME, re.ASCII)._node
+    node = regex(TIME + OFFSET if offset else TIME, re.ASCII)._node
     origin = Origin(source=Hint(partial(time, offset=not offset), f"time(offset={not offset}) has this text"))
     return Language(node, "time with offset" if offset else "time", _TimeValue(), _origin=origin)
 
@@ -201,7 +201,7 @@ def datetime(*, offset: bool = True) -> Language[dt.datetime]:
         Its value is a `datetime.datetime`, with a time zone if it has an offset.
     """
     check_flag(offset, "datetime", "offset")
-    node = regex(f"{_DATE}T{_TIME}{_OFFSET if offset else ''}", re.ASCII)._node
+    node = regex(f"{DATE}T{TIME}{OFFSET if offset else ''}", re.ASCII)._node
     origin = Origin(source=Hint(partial(datetime, offset=not offset), f"datetime(offset={not offset}) has this text"))
     return Language(node, "datetime" if offset else "local datetime", _DateTimeValue(), _origin=origin)
 

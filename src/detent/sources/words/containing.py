@@ -104,7 +104,7 @@ def without(
     Language(text without 'talk' or 'listen', ignoring case)
 
     It is ``text() & ~containing(...)``, with the parameters and cost of `containing`, in strings with escapes too.
-    Without words it is ``text()``.
+    Without words it is ``text()``. The case of letters counts, but with `ignore_case`.
 
     >>> vocabulary = detent.Vocabulary([b"ta", b"tal", b"lk", b"k", b"</s>"], eos_token_ids=[4])
     >>> matcher = detent.compile(rule, vocabulary).matcher()

@@ -22,10 +22,11 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any, NoReturn, TypeAlias, Union
 
 from detent.errors import ArgumentError, LimitError, UnsupportedError
-from detent.sources.json_schema.python_types import pydantic_models
+from detent.sources.json_schema.python_types import constrained, pydantic_models
 from detent.sources.json_schema.python_types.converters import (
     AnyValue,
     ArrayOf,
@@ -71,6 +72,16 @@ _BOUNDS = {
     "le": "maximum",
     "multiple_of": "multipleOf",
     "pattern": "pattern",
+}
+_CONSTRAINED: dict[Any, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    Decimal: partial(constrained.decimal_number, is_exact=True),
+    dt.date: constrained.date,
+    dt.datetime: constrained.date_time,
+    dt.time: constrained.time,
+}
+_CONSTRAINTS: dict[Any, tuple[str, ...]] = {
+    **dict.fromkeys(_CONSTRAINED, constrained.BOUNDS),
+    Decimal: (*constrained.BOUNDS, "multiple_of", "max_digits", "decimal_places"),
 }
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 
@@ -297,6 +308,8 @@ class _SchemaBuilder:
     def annotated(self, arguments: tuple[Any, ...], where: str, depth: int) -> SchemaAndConverter:
         schema, converter = self.read(arguments[0], where, depth)
         keywords: dict[str, Any] = {}
+        constraints: dict[str, Any] = {}
+        make = _CONSTRAINED.get(arguments[0]) if isinstance(arguments[0], type) else None
         work = list(reversed(arguments[1:]))
         while work:
             data = work.pop()
@@ -308,10 +321,17 @@ class _SchemaBuilder:
             description = getattr(data, "description", None)
             if isinstance(description, str):
                 keywords["description"] = description
-            known = self.bounds(data, schema, keywords)
+            if make is not None:
+                found = {name: getattr(data, name, None) for name in _CONSTRAINTS[arguments[0]]}
+                constraints.update((name, bound) for name, bound in found.items() if bound is not None)
+                known = any(bound is not None for bound in found.values())
+            else:
+                known = self.bounds(data, schema, keywords)
             module = type(data).__module__.partition(".")[0]
             if not known and module in ("annotated_types", "pydantic") and type(data).__name__ != "FieldInfo":
-                _refuse(where, data, "a schema cannot say it", "leave it out, or use a pydantic model")
+                _refuse(where, data, "a schema cannot say it", "leave it out, or check it on the value")
+        if make is not None and constraints:
+            schema = make(constraints)
         if not keywords:
             return schema, converter
         return {**({"allOf": [schema]} if "$ref" in schema else schema), **keywords}, converter
@@ -355,7 +375,9 @@ class _SchemaBuilder:
             parameters = inspect.signature(function).parameters.values()
             hints = typing.get_type_hints(function, include_extras=True)
         except (ValueError, TypeError, NameError) as error:
-            _refuse(where, function, str(error), "pass a schema of its arguments instead")
+            _refuse(
+                where, function, str(error), "define its annotations in its module, or pass a schema of its arguments"
+            )
         fields: list[tuple[str, Any]] = []
         for parameter in parameters:
             location = f"{where}({parameter.name})"

@@ -1,8 +1,8 @@
 """Pydantic's models and type adapters as schemas. Pydantic is never imported here; it is used where it is loaded.
 
-Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. Two restrictions are
-added. Objects have no further members, unless the model says ``extra="allow"``. Pydantic's times have no leap second
-and its dates no year 0000, so the schema excludes them.
+Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. Restrictions are
+added so that each text has a value. The constraints of types become keywords (`pydantic_schemas`). Objects have no
+further members, unless the model says ``extra="allow"``. Times have no leap second and dates no year 0000.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from detent.errors import UnsupportedError
+from detent.sources.json_schema.python_types.pydantic_schemas import make_generator, pattern_of_format
 from detent.sources.nodes import short_repr
 
 __all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "prepared", "type_schema"]
@@ -71,7 +73,8 @@ def is_adapter(source: object) -> bool:
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
     """Return the schema of a TypeAdapter and the parser of its texts."""
-    return prepared(_schema_of(adapter, adapter.json_schema)), _Adapter(adapter)
+    make = partial(adapter.json_schema, schema_generator=make_generator())
+    return prepared(_schema_of(adapter, make)), _Adapter(adapter)
 
 
 def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[Any], object]]:
@@ -80,10 +83,11 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
     Names of definitions then begin with the prefix, and the parser takes a JSON value.
     """
     template = f"#/$defs/{prefix}{{model}}"
+    options = {"ref_template": template, "schema_generator": make_generator()}
     if hasattr(kind, "model_json_schema"):
-        schema = _schema_of(kind, lambda: kind.model_json_schema(ref_template=template))
+        schema = _schema_of(kind, lambda: kind.model_json_schema(**options))
     else:
-        schema = _schema_of(kind, lambda: sys.modules["pydantic"].TypeAdapter(kind).json_schema(ref_template=template))
+        schema = _schema_of(kind, lambda: sys.modules["pydantic"].TypeAdapter(kind).json_schema(**options))
     if prefix and "$defs" in schema:
         schema["$defs"] = {prefix + name: body for name, body in schema["$defs"].items()}
     return prepared(schema), _Part(kind) if prefix else _Model(kind)
@@ -98,13 +102,19 @@ def _schema_of(kind: object, make: Callable[[], dict[str, Any]]) -> dict[str, An
 
 
 def prepared(schema: dict[str, Any]) -> dict[str, Any]:
-    """Close the objects of a schema, and exclude the times and dates that `datetime` cannot represent."""
+    """Close the objects of a schema, and exclude the texts of formats that have no value."""
     work: list[Any] = [schema]
     while work:
         part = work.pop()
         if isinstance(part, list):
             work.extend(part)
         elif isinstance(part, dict):
+            pattern = pattern_of_format(part)
+            if pattern is not None and "pattern" not in part:
+                part["pattern"] = pattern
+                del part["format"]
+            elif part.get("format") == "path":
+                del part["format"]  # every string is a path
             odd = _ODD_TIMES.get(str(part.get("format")))
             if odd and part.get("type") == "string" and "not" not in part:
                 part["not"] = {"pattern": odd}
