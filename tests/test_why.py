@@ -12,6 +12,8 @@ import pytest
 import detent
 
 TWO = detent.regex("[a-z]{2}")
+GREEDY = 'start: A "b" | A "c"\nA: /[ab]+/'
+DYNAMIC = 'grammar(..., lexer="dynamic_complete") has this text'
 WITHOUT_AB = TWO & detent.without("ab")
 
 
@@ -54,6 +56,18 @@ def test_a_seed_or_a_source_of_chance_draws_a_text() -> None:
         (detent.choice("yes", "no"), "perhaps", None),
         (detent.join(", ", detent.integer()), "1, 2", "join(..., minimum=0) has this text"),
         (detent.join(", ", detent.integer()), "x", None),
+        (
+            detent.grammar(GREEDY),
+            "ab",
+            'grammar(..., lexer="dynamic_complete") has this text',
+        ),
+        (detent.grammar(GREEDY), "c", None),
+        (
+            detent.grammar(GREEDY, lexer="dynamic"),
+            "ab",
+            'grammar(..., lexer="dynamic_complete") has this text',
+        ),
+        (detent.gbnf('root ::= "a"'), "b", None),
     ],
 )
 def test_a_language_that_was_meant_is_named(language: detent.Language, text: str, hint: str | None) -> None:

@@ -16,7 +16,7 @@ from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
 from detent.origin import MAX_NESTING
 from detent.queries import ByteDfa
-from detent.reason import Reason, printable
+from detent.reason import Reason, listed, printable
 from detent.reason_search import find_reasons
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Mismatch:
     hint: str | None = None
     _language: Language[Any] | None = field(default=None, repr=False, compare=False)
     _data: bytes = field(default=b"", repr=False, compare=False)
+    _has_keywords: bool = field(default=False, repr=False, compare=False)
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
@@ -78,7 +79,9 @@ class Mismatch:
         start = max(0, self.position - _MAX_SHOWN)
         line = printable(self.text[start : self.position + _MAX_SHOWN])
         caret = " " * len(printable(self.text[start : self.position]))
-        wanted = f"{self.expected}{where} is expected{example}"
+        keywords = [each for each in self.reasons if each.kind == "keyword"] if self._has_keywords else []
+        by = f", by {listed(keywords)}" if keywords else ""
+        wanted = f"{self.expected}{where} is expected{by}{example}"
         hint = f"\n{self.hint}" if self.hint else ""
         return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
 
@@ -101,6 +104,7 @@ class _Reason(NamedTuple):
     example: str | None = None
     part: str | None = None
     hint: str | None = None
+    has_keywords: bool = False
 
 
 def explain(language: Language[Any], data: bytes) -> Mismatch:
@@ -123,6 +127,7 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
         reason.hint,
         language,
         data,
+        reason.has_keywords,
     )
 
 
@@ -189,7 +194,10 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
     source = language._origin.source
     known = source.expected(dfa, data, position) if source is not None else None
     expected, part = known or (dfa.expected_text(state), None)
-    return _Reason(position, expected, example, part, source.hint(data) if source is not None else None)
+    hint = source.hint(data) if source is not None else None
+    # Bytes say little of a value that a keyword refuses; kinds of values and names of members say enough.
+    are_bytes = known is not None and expected == dfa.expected_text(state)
+    return _Reason(position, expected, example, part, hint, has_keywords=are_bytes)
 
 
 def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reason | None:

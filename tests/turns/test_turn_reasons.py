@@ -267,3 +267,11 @@ def test_a_text_without_its_tags_is_advised() -> None:
     assert closing.why("I think").hint is not None
     answer = detent.turn(style="qwen3", thinking="none", answer=["yes", "no"])
     assert answer.why("maybe").hint is None
+
+
+def test_a_wrong_argument_is_named_by_its_pointer_and_keyword() -> None:
+    tool = {"name": "f", "parameters": {"properties": {"day": {"type": "string", "format": "date"}}, "type": "object"}}
+    rule = detent.turn(tool, style="qwen3", thinking="none")
+    found = rule.why('<tool_call>\n{"name": "f", "arguments": {"day": "2020-02-30"}}\n</tool_call>')
+    assert found.part == "the arguments of 'f' at /day"
+    assert "[0-2] of the arguments of 'f' at /day is expected, by /properties/day/format \"date\" in" in str(found)

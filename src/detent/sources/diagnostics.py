@@ -58,6 +58,13 @@ class GrammarText:
         message = self.message(problem, position, remedy)
         raise LimitError(message, subject=subject, limit=limit, position=position, source=self.text)
 
+    def within(self, error: _Error, what: str, position: int) -> _Error:
+        """Return the same error about a part of the grammar; it has the part's position in the grammar."""
+        located = PatternSyntaxError("", position=position, source=self.text)
+        found = error.prefixed(f"{what} at line {located.line}, column {located.column}")
+        found.position, found.line, found.column = located.position, located.line, located.column
+        return found
+
     def message(self, problem: str, position: int, remedy: str) -> str:
         r"""Return a message with line, column and the line itself.
 

@@ -21,6 +21,7 @@ from detent.reason_search import find_reasons
 from detent.sources.calls.function import Function
 from detent.sources.json_schema import json_schema
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
+from detent.sources.json_schema.position import locate
 from detent.sources.json_schema.refusing import refusing_keywords, without_keywords
 from detent.turns.graph import Graph
 from detent.turns.positions import OpenPart, Positions
@@ -54,7 +55,7 @@ class TurnSource:
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
         """Return the bytes that are expected, and the parts that they may belong to."""
-        names = dict.fromkeys(str(self._part(opened)) for opened in self._open_parts(text[:position]))
+        names = dict.fromkeys(self._named(opened, text[:position]) for opened in self._open_parts(text[:position]))
         return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
 
     def hint(self, text: bytes) -> str | None:
@@ -98,6 +99,13 @@ class TurnSource:
             role = vertex.part.role
             return Reason("part", "notation" if role == "none" else role)
         return Reason("part", "notation", vertex.data.decode())
+
+    def _named(self, opened: OpenPart, text: bytes) -> str:
+        """Return the phrase for an open part; in arguments that are JSON, with the pointer of the value."""
+        part = self._part(opened)
+        is_json = part.name == "arguments" and self.value.style.arguments == "json"
+        pointer = locate(text[opened.start :]).pointer if is_json else ""
+        return f"{part} at {pointer}" if pointer else str(part)
 
     def _reasons(self, opened: OpenPart, refused: Continuation) -> Iterator[Reason]:
         part = self._part(opened)

@@ -256,3 +256,19 @@ def test_many_literals_are_read_in_seconds(rest):
 def test_a_grammar_in_another_notation_is_told_its_reader(read, text, advice):
     with pytest.raises(detent.PatternSyntaxError, match=advice):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ('{"type": "integerr"}', detent.errors.SchemaError),
+        ('{"type": "integer", }', detent.errors.SchemaError),
+        ('{"$ref": "#/none"}', detent.errors.SchemaError),
+        ('{"uniqueItems": true, "items": {"type": "string"}, "contains": {"const": "a"}}', detent.UnsupportedError),
+    ],
+)
+def test_errors_of_a_nested_schema_say_where_it_stands(schema: str, kind: type[detent.DetentError]) -> None:
+    text = f'start: a b\na: %json {{"type": "string"}}\nb: "," %json {schema}'
+    with pytest.raises(kind, match=r"^%json at line 3, column 8: ") as raised:
+        grammar(text)
+    assert (raised.value.position, raised.value.line, raised.value.column) == (text.rindex("%json"), 3, 8)

@@ -17,7 +17,7 @@ _PERSON = {
     "type": "object",
     "properties": {
         "city": {"type": "string"},
-        "age": {"type": "integer"},
+        "age": {"type": "integer", "minimum": 0, "maximum": 99},
         "kind": {"enum": ["a", "b"]},
         "tags": {"type": "array", "items": {"type": "string"}},
     },
@@ -41,6 +41,9 @@ _PERSON = {
         ('{"city": "", "age": 3.0}', "of the value at /age is expected"),
         ('{"city": "", "age"= 3}', "character 18 is '=' where ':' is expected"),
         ("[1]", "character 0 is '[' where an object is expected"),
+        ('{"city": "", "age": -1}', "[0-9] of the value at /age is expected, by /properties/age/"),
+        ('{"city": "", "age": -1}', "/properties/age/minimum 0; for example"),
+        ('{"city": "", "age": 100}', "of the value at /age is expected, by /properties/age/maximum 99;"),
         ("", "character 0 is the end of the text where an object is expected"),
     ],
 )

@@ -84,7 +84,7 @@ def grammar(text: str, *, start: str = "start", lexer: str = "auto", limits: Lim
     if lexer not in _LEXERS:
         raise ArgumentError(f"lexer is one of {', '.join(map(repr, _LEXERS))}, got {short_repr(lexer)}")
     node, used = read_lark(text, start, lexer, bounds)
-    origin = Origin(source=GrammarSource(text, "lark", start, bounds))
+    origin = Origin(source=GrammarSource(text, "lark", start, bounds, used))
     return Language(node, f"grammar {short_repr(text)}, lexer {used}", _origin=origin)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from detent import _core
+from detent.errors import DetentError
 from detent.limits import Limits
 from detent.sources.grammar.guards import Guard, Guards
 from detent.sources.grammar.ignored import solve_ignored, union_of_some
@@ -143,7 +144,10 @@ class DynamicLexer:
             # Imported here, since few grammars nest a schema.
             from detent.sources.json_schema import json_schema
 
-            node = json_schema(nested.text, limits=self.limits)._node
+            try:
+                node = json_schema(nested.text, limits=self.limits)._node
+            except DetentError as error:
+                raise self.rules.source.within(error, nested.kind, offset) from None
         self.guards.check_blanks([])
         # The language may be empty or recursive, so the ignored terminals use the general form of maximal munch.
         paths = [(number, Path(number, frozenset(), frozenset())) for number in self.rules.ignored]

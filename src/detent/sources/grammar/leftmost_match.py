@@ -353,6 +353,8 @@ class _Search:
         `texts` are the texts of the node up to the end of the terminal. A rival that matches the same text has no
         influence.
         """
+        if texts == _EPSILON:  # no proper prefix; asked of each loop at the end of a terminal
+            return node
         longer = _core.concat([rival.loose, _SOME_BYTES])
         if self.languages.is_empty(_core.intersection([texts, longer])) or self.has_one_match:  # the cheaper one first
             return node

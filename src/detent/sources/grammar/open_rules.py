@@ -29,6 +29,7 @@ from detent.sources.grammar.lark_syntax import TerminalName, Usage
 from detent.sources.grammar.productions import Symbol, Terminal
 from detent.sources.grammar.read_ebnf import read_ebnf
 from detent.sources.grammar.read_gbnf import read_gbnf
+from detent.sources.grammar.read_lark import read_lark
 from detent.sources.grammar.terminals import Terminals
 from detent.sources.grammar.tree import Difference, Repeat, RuleName, Sequence, TerminalNode, Tree, Union
 from detent.sources.trampoline import trampoline
@@ -75,18 +76,29 @@ class GrammarSource:
         The rule that a text is.
     limits : Limits
         Bounds within which the grammar was read.
+    lexer : str
+        The lexer of a grammar in Lark's notation.
     """
 
     text: str
     notation: Literal["lark", "gbnf", "ebnf"]
     start: str
     limits: Limits
+    lexer: str = ""
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
         """Return None: the bytes that are expected say enough."""
 
-    def hint(self, text: bytes) -> None:
-        """Return None: no other grammar is known."""
+    def hint(self, text: bytes) -> str | None:
+        """Return the lexer with which the same rules have the text, if there is one."""
+        if self.lexer in ("", "dynamic_complete") or max(len(self.text), len(text)) > _MOST_BYTES:
+            return None
+        try:
+            node, _ = read_lark(self.text, self.start, "dynamic_complete", self.limits)
+            has_text = ByteDfa(_core.without_special(node)).accepts(text)
+        except DetentError:  # it cannot be read with this lexer, or reaches a limit
+            return None
+        return 'grammar(..., lexer="dynamic_complete") has this text' if has_text else None
 
     def conflict(self) -> None:
         """Return None: a grammar without texts is an error of its own."""

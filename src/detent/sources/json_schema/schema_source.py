@@ -23,6 +23,8 @@ __all__ = ["SchemaSource"]
 _MOST_STRINGS = 6
 _MOST_STEPS = 2000
 _WIDER: tuple[dict[str, Any], ...] = ({"order": "any"}, {"spelling": "any"}, {"order": "any", "spelling": "any"})
+_IN_NUMBERS = b"-0123456789"
+"""What a number begins with."""
 _KINDS = {b'"': "a string", b"{": "an object", b"[": "an array", b"t": "true", b"f": "false", b"n": "null"}
 
 
@@ -62,7 +64,7 @@ class SchemaSource:
             return _members(_strings(dfa, text[: at.start])) or "a member", at.pointer or None
         if at.role != "value":
             return None
-        values = _values(dfa, prefix, at)
+        values = _values(dfa, prefix, at, found)
         if values is not None:
             return f"{values} at {at.pointer}" if at.pointer else values, None
         return dfa.expected_text(dfa.after(prefix)), f"the value at {at.pointer}" if at.pointer else None
@@ -136,14 +138,20 @@ def _after_member(dfa: ByteDfa, prefix: bytes, found: bytes) -> tuple[str, None]
     return None
 
 
-def _values(dfa: ByteDfa, prefix: bytes, at: Position) -> str | None:
-    """Return the values that may stand where the value at a position begins; None if only bytes tell."""
+def _values(dfa: ByteDfa, prefix: bytes, at: Position, found: bytes) -> str | None:
+    """Return the values that may stand where the value at a position begins; None if only bytes tell.
+
+    So it is where another number is expected than the one that begins with the byte that was found.
+    """
     strings = _strings(dfa, prefix[: at.start])
     first = dfa.expected(dfa.after(prefix[: at.start])) if at.start == len(prefix) else b""
     if strings and (prefix[at.start : at.start + 1] == b'"' or first == b'"'):
         return _listed([json.dumps(text, ensure_ascii=False) for text in strings], "or")
     names = [name for byte, name in _KINDS.items() if byte in first]
-    names += ["a number"] if set(first) & set(b"-0123456789") else []
+    if set(first) & set(_IN_NUMBERS):
+        if found and found in _IN_NUMBERS:
+            return None
+        names.append("a number")
     return _listed(names, "or") if names else None
 
 

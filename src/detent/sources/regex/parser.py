@@ -151,8 +151,9 @@ class _SubPattern(op.SubPattern):  # type: ignore[misc]
         self.ends: list[int] = []
 
     def append(self, item: Item) -> None:
+        source: _PatternTokenizer = self.state.source
         self.data.append(item)
-        self.ends.append(self.state.source.tell())
+        self.ends.append(source.index - len(source.next or ""))  # tell(), without a call for each character
 
     def __getitem__(self, index: int | slice) -> Any:
         if not isinstance(index, slice):
