@@ -8,7 +8,7 @@ from typing import Any, final, overload
 import numpy as np
 
 from detent import _core
-from detent.costly_rule import costly_compile
+from detent.costly_rule import costly_rule
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
@@ -239,7 +239,7 @@ def _compile_language(
     except EmptyLanguageError as error:
         raise _explained(error, language) from None
     except LimitError as error:
-        raise costly_compile(language, error) from None
+        raise costly_rule(language, error) from None
 
 
 def _explained(error: EmptyLanguageError, language: Language) -> EmptyLanguageError:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
+from detent.origin import Alternatives, HasParts
 
-__all__ = ["costly_compile"]
+__all__ = ["costly_rule"]
 
 _MAX_SHOWN = 160
 """Characters of a part that a message shows."""
 
-_MAX_DEPTH = 4
-"""Operators above the part that a message names."""
-
 _PROBE = Limits(work=100_000, states=20_000, memory_bytes=32 << 20)
 """The limits with which each operand is compiled, to find the one that costs most: some 20 milliseconds."""
 
-_MAX_PROBES = 12
+_MAX_PROBES = 24
 
 _SUBJECTS = {
     "compiled_states": "states",
@@ -37,34 +37,53 @@ _REMEDY = (
 )
 
 
-def costly_compile(language: Language[Any], error: LimitError) -> LimitError:
-    """Return the error of a compilation that reached a limit, with the part that costs most; others as they are."""
+def costly_rule(language: Language[Any], error: LimitError) -> LimitError:
+    """Return the error of a rule that reached a limit, with the part that costs most; others as they are."""
     if error.subject not in _SUBJECTS:
         return error
-    part = _costly_operand(language)
     return LimitError(
-        f"{_shortened(part.description)}: {error}; {_REMEDY}",
+        f"{_costly_part(language)}: {error}; {_REMEDY}",
         subject=_SUBJECTS[error.subject],
         limit=error.limit,
         given=error.given,
     )
 
 
-def _costly_operand(language: Language[Any]) -> Language[Any]:
-    """Return the innermost operand that reaches small limits by itself; the language if none of several does."""
-    probes = 0
-    for _ in range(_MAX_DEPTH):
-        form = language._origin.form
-        for each in form.operands() if form is not None else []:
+def _costly_part(language: Language[Any]) -> str:
+    """Name the innermost part that reaches small limits by itself; the whole if none of several does.
+
+    Parts are searched breadth first. A part that reaches no limit is cheap at its beginning only, so its parts follow.
+    """
+    found, pending, probes = ("", language), deque([("", language)]), 0
+    while pending:
+        path, whole = pending.popleft()
+        for name, part in _parts(whole):
             probes += 1
             if probes > _MAX_PROBES:
-                return language
-            if _reaches_limit(each):
-                language = each
+                return _named(*found)
+            inner = path + (name if name.startswith("/") else f" {name} "), part
+            if _reaches_limit(part):
+                found = inner
+                pending.clear()
+                pending.append(inner)
                 break
-        else:
-            return language
-    return language
+            pending.append(inner)
+    return _named(*found)
+
+
+def _parts(language: Language[Any]) -> Iterator[tuple[str, Language[Any]]]:
+    form, source = language._origin.form, language._origin.source
+    if form is not None:
+        yield from (("", each) for each in form.operands())
+    elif isinstance(source, Alternatives):
+        yield from (("", each) for each in source.operands)
+    elif isinstance(source, HasParts):
+        yield from source.parts()
+
+
+def _named(path: str, language: Language[Any]) -> str:
+    described = _shortened(language.description)
+    return f"{path.strip()} ({described})" if path.strip() else described
 
 
 def _reaches_limit(language: Language[Any]) -> bool:

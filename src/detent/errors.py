@@ -380,7 +380,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "the shortest known completion takes {given} bytes, and those over {limit} are not written out; ask for "
         "shorter texts"
     ),
-    ("limit", "work"): ("the call needs over {limit} units of work; simplify the constraint or raise Limits(work=...)"),
+    ("limit", "work"): "a step of the rule takes over {limit} units of work; simplify it or raise Limits(work=...)",
     ("limit", "question_work"): (
         "the question takes over {limit} units of work; ask about a simpler language, or for shorter texts"
     ),
@@ -393,8 +393,8 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
         "budget_bytes",
     ): "the {given} bytes leave no way to complete the text in the {limit} tokens left; the state is unchanged",
     ("limit", "table_states"): (
-        "there are more states than max_states={limit}; raise it (in compile: Limits(states=...)), simplify the "
-        "constraint, or keep to a guide's matcher"
+        "there are more states than max_states={limit}; keep to a guide's matcher where a rule calls itself, since its "
+        "states have no end; else raise it (in compile: Limits(states=...)) or simplify the constraint"
     ),
     ("limit", "table_bytes"): (
         "the table needs over {given} bytes, above max_bytes={limit}; raise it (in compile: Limits(memory_bytes=...)), "

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from detent import _core
+from detent.costly_rule import costly_rule
 from detent.errors import ArgumentError, LimitError
 from detent.language import Language
 from detent.matcher import Matcher, short_repr
@@ -195,7 +196,10 @@ class Guide(ABC):
         EmptyLanguageError
             No text of the language continues `prompt_tokens` as the tokenizer would write both.
         """
-        return self._start(self._machine(), max_tokens, count_eos, headroom, prompt_tokens)
+        try:
+            return self._start(self._machine(), max_tokens, count_eos, headroom, prompt_tokens)
+        except LimitError as error:
+            raise costly_rule(self._language, error) from None
 
     def _start(
         self,

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from detent import _core
 from detent.errors import DetentError
@@ -29,6 +29,7 @@ __all__ = [
     "Derived",
     "FindsWords",
     "Form",
+    "HasParts",
     "Hint",
     "InStrings",
     "Origin",
@@ -67,6 +68,14 @@ class Source(Protocol):
 
     def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
         """Return the parts of the language that refuse a continuation; nothing if they are not known."""
+
+
+@runtime_checkable
+class HasParts(Protocol):
+    """A source whose language has parts with a cost of their own, such as the subschemas of a schema."""
+
+    def parts(self) -> Iterator[tuple[str, Language[Any]]]:
+        """Yield the name of each part, such as its JSON pointer, and its language; not the parts of parts."""
 
 
 class FindsWords(Protocol):

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import StateError
+from detent.costly_rule import costly_rule
+from detent.errors import LimitError, StateError
 from detent.generation.aho_corasick import AhoCorasick, Checkpoint, Match, MatchState
 from detent.generation.pattern_search import BannedSearch
 from detent.generation.report import Rewind, Step
@@ -104,7 +105,10 @@ class TokenBuffer:
 
     def fill_mask(self, mask_row: NDArray[np.int32]) -> None:
         """Write the tokens that the language allows next, without those that are banned at this position."""
-        self.matcher.fill_mask(mask_row)
+        try:
+            self.matcher.fill_mask(mask_row)
+        except LimitError as error:
+            raise costly_rule(self.matcher.guide.language, error) from None
         if self._watch is not None:
             for token_id in self._watch.refused.get(len(self.token_ids), ()):
                 mask_row.view(np.uint32)[token_id >> 5] &= np.uint32(0xFFFFFFFF ^ (1 << (token_id & 31)))
@@ -112,7 +116,10 @@ class TokenBuffer:
     def append(self, step: Step) -> bool:
         """Add a token that the mask allows. Return False if the buffer had to rewind."""
         token_id, watch = step.token_id, self._watch
-        self.matcher.advance(token_id)
+        try:
+            self.matcher.advance(token_id)
+        except LimitError as error:
+            raise costly_rule(self.matcher.guide.language, error) from None
         data = self._vocabulary.decode((token_id,))
         self._starts.append(len(self.text))
         self.token_ids.append(token_id)

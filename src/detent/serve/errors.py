@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from pydantic import ValidationError
 from detent.errors import CancelledError, DetentError, LimitError, ModelError, SchemaError
 
 __all__ = ["ApiError", "from_detent", "from_validation"]
+
+_RAISE_LIMITS = re.compile(r",? or raise Limits\([a-z_]+=\.\.\.\)(?: in compile)?")
+"""Advice to a program, which a request over HTTP cannot follow."""
 
 _OF_FIELDS = ("unknown_field", "unsupported_field")
 
@@ -66,8 +70,9 @@ def from_detent(error: DetentError, param: str | None = None) -> ApiError:
     pointer = getattr(error, "pointer", None) if isinstance(error, SchemaError) else None
     if param is not None and pointer:
         param = f"{param}#{pointer}"
-    code = "limit_exceeded" if isinstance(error, LimitError) else "invalid_value"
-    return ApiError(400, str(error), param=param, code=code)
+    if isinstance(error, LimitError):  # who sends a request cannot raise the limits
+        return ApiError(400, _RAISE_LIMITS.sub("", str(error)), param=param, code="limit_exceeded")
+    return ApiError(400, str(error), param=param, code="invalid_value")
 
 
 def from_validation(error: ValidationError, data: object) -> ApiError:

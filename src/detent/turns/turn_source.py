@@ -15,6 +15,7 @@ from typing import Any
 
 from detent import _core
 from detent.errors import DetentError
+from detent.language import Language
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
 from detent.reason_search import find_reasons
@@ -68,6 +69,17 @@ class TurnSource:
         if any(each.kind == "literal" and each.data in self._tags for each in open_vertices):
             return _WITHOUT_TAGS
         return None
+
+    def parts(self) -> Iterator[tuple[str, Language[Any]]]:
+        """Yield the schema of each tool, and what an answer is held to."""
+        for function in self.value.functions:
+            try:
+                with collected_warnings():
+                    yield f"the arguments of {function.name!r}", json_schema(function.schema, formats=function.formats)
+            except DetentError:
+                continue
+        if self.value.answer is not None:
+            yield "the answer", self.value.answer
 
     def conflict(self) -> None:
         """Return None: a turn has texts, or its parts say why not."""

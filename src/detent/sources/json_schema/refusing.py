@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from detent.reason import smallest
 from detent.sources.diagnostics import json_pointer
 
-__all__ = ["Keyword", "refusing_keywords", "without_keywords"]
+__all__ = ["Keyword", "direct_subschemas", "refusing_keywords", "without_keywords"]
 
 _MOST_CHARACTERS = 3_000_000
 """The most characters of all schemas that are compiled for one reason."""
@@ -58,6 +58,17 @@ class _SpentError(Exception):
 def without_keywords(schema: Any) -> Any:
     """Return a schema without its conditions; members that it declares stay declared, in their order."""
     return _Relaxation(schema).keeping(frozenset())
+
+
+def direct_subschemas(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the pointer and the schema of each subschema that constrains values, definitions left out.
+
+    >>> [pointer for pointer, _ in direct_subschemas({"properties": {"a": {}}, "items": {}, "$defs": {"b": {}}})]
+    ['/properties/a', '/items']
+    """
+    for part, path in _Relaxation(schema)._subschemas(schema, ()):
+        if path[0] not in ("$defs", "definitions"):
+            yield json_pointer(path), part
 
 
 def refusing_keywords(schema: Any, near: frozenset[str] | None, refuses: Callable[[Any], bool]) -> list[Keyword] | None:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from detent.errors import DetentError
 from detent.language import Language
+from detent.origin import Origin
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.json_schema.conflict import find_conflict
 from detent.sources.json_schema.parse.schema_text import parse
 from detent.sources.json_schema.position import Position, locate
-from detent.sources.json_schema.refusing import refusing_keywords
+from detent.sources.json_schema.refusing import direct_subschemas, refusing_keywords
 
 __all__ = ["SchemaSource"]
+
+_SHARED = ("$schema", "$id", "$defs", "definitions")
+"""Keywords of a schema to which references in its subschemas lead."""
 
 _MOST_STRINGS = 6
 _MOST_STEPS = 2000
@@ -114,6 +118,22 @@ class SchemaSource:
                 return refused.is_refused_by(self.build(schema, **options)._node)
         except DetentError:
             return False
+
+    def parts(self) -> Iterator[tuple[str, Language[Any]]]:
+        """Yield the pointer and the language of each direct subschema that can be read by itself."""
+        schema = self.schema if isinstance(self.schema, dict) else {}
+        shared = {name: schema[name] for name in _SHARED if name in schema}
+        for pointer, part in direct_subschemas(schema):
+            if not isinstance(part, dict):
+                continue
+            inner = {**shared, **part}
+            try:
+                with collected_warnings():
+                    language = self.build(inner, **self.options)
+            except DetentError:
+                continue
+            source = SchemaSource(inner, self.options, self.build)
+            yield pointer, Language(language._node, language.description, _origin=Origin(source=source))
 
     def conflict(self) -> str | None:
         """Return the keywords that leave no value."""
