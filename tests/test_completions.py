@@ -189,3 +189,10 @@ def test_bounds_inside_json_strings(pattern: str, is_plain: bool, unwanted: str 
         assert len(shortest) <= dfa.completion_bound(state), dfa.state_text(state)
     if is_plain and not unwanted:
         assert dfa.completion_bound(dfa.start) == len(dfa.shortest_completion(dfa.start))
+
+
+def test_a_known_path_of_one_alternative_serves_the_union():
+    """The nearest alternative after "1" is the state after "0", whose path is known; the union has other states."""
+    dfa = automaton(detent.regex("0abcd|1(?:abcd|ab[x-z]{9})"))
+    assert check_steps(dfa, dfa.advance(dfa.start, b"0")) == b"abcd"
+    assert check_steps(dfa, dfa.advance(dfa.start, b"1")) == b"abcd"

@@ -69,8 +69,8 @@ std::uint32_t CompletionPaths::length_of(ExprId state) {
 }
 
 void CompletionPaths::find(ExprId state) {
-  if (const std::optional<std::string> text = descend(state)) {
-    remember(state, *text);
+  if (const std::optional<Path> path = descend(state)) {
+    remember(state, *path);
   } else {
     search(state);
   }
@@ -86,7 +86,7 @@ ExprId CompletionPaths::nearest_alternative(ExprId state) {
 }
 
 // A completion along the least lengths of alternatives; nothing where these do not fall.
-std::optional<std::string> CompletionPaths::descend(ExprId state) {
+std::optional<CompletionPaths::Path> CompletionPaths::descend(ExprId state) {
   const std::array<std::uint8_t, 256>& class_of = derivatives_.class_of();
   std::string text;
   std::uint32_t length = Liveness::kDead;
@@ -107,20 +107,25 @@ std::optional<std::string> CompletionPaths::descend(ExprId state) {
     text += static_cast<char>(best);
     state = row[class_of[best]];
   }
-  while (!exprs_[state].nullable) {  // a known path
-    const Step& step = steps_.at(state.value);
-    text += static_cast<char>(step.byte);
-    state = step.state;
-  }
-  return text;
+  return Path{std::move(text), state};
 }
 
-// Remembers the steps from a state along a text that it accepts, up to a state with a known path.
-void CompletionPaths::remember(ExprId state, std::string_view text) {
+// Remembers the steps from a state along a completion of it, up to a state with a known path. The states of this path
+// may be others: unions with what `completion` left out.
+void CompletionPaths::remember(ExprId state, const Path& completion) {
   std::vector<std::pair<ExprId, std::uint8_t>> path;
+  ExprId rest = completion.rest;
   for (std::size_t i = 0; !is_end(state); ++i) {
-    path.emplace_back(state, static_cast<std::uint8_t>(text[i]));
-    state = derivatives_.row(state)[derivatives_.class_of()[path.back().second]];
+    std::uint8_t byte = 0;
+    if (i < completion.text.size()) {
+      byte = static_cast<std::uint8_t>(completion.text[i]);
+    } else {
+      const Step& step = steps_.at(rest.value);
+      byte = step.byte;
+      rest = step.state;
+    }
+    path.emplace_back(state, byte);
+    state = derivatives_.row(state)[derivatives_.class_of()[byte]];
   }
   meter_.allocate(std::ssize(path) * kStepBytes);
   for (; !path.empty(); path.pop_back()) {
@@ -155,7 +160,7 @@ void CompletionPaths::search(ExprId state) {
   std::string text;
   for (std::size_t i = last; i != 0; i = search.nodes[i].from) text += static_cast<char>(search.nodes[i].byte);
   std::ranges::reverse(text);
-  remember(state, text);
+  remember(state, {std::move(text), search.nodes[last].state});
 }
 
 }  // namespace detent

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "automaton/liveness.h"
@@ -32,10 +31,15 @@ class CompletionPaths {
 
  private:
   struct Search;
+  // A text, then the remembered path of a state, which may be thousands of bytes.
+  struct Path {
+    std::string text;
+    ExprId rest;
+  };
   void find(ExprId state);
   void search(ExprId state);
-  std::optional<std::string> descend(ExprId state);
-  void remember(ExprId state, std::string_view text);
+  std::optional<Path> descend(ExprId state);
+  void remember(ExprId state, const Path& completion);
   ExprId nearest_alternative(ExprId state);
   // The length of the remembered path of a state, otherwise Liveness::length.
   std::uint32_t length_of(ExprId state);

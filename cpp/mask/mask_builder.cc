@@ -1,5 +1,7 @@
 #include "mask/mask_builder.h"
 
+#include <bit>
+
 #include <algorithm>
 #include <utility>
 
@@ -27,6 +29,21 @@ void MaskBuilder::allow(const std::uint32_t* ids, std::size_t count) {
   make_dense();
   std::uint32_t* const row = words_.data();
   for (std::size_t i = 0; i < count; ++i) row[ids[i] >> 5] |= 1u << (ids[i] & 31);
+}
+
+void MaskBuilder::allow(std::span<const std::uint32_t> row) {
+  std::size_t count = ids_.size();
+  for (std::uint32_t word : row) count += static_cast<std::size_t>(std::popcount(word));
+  if (count > most_ids()) make_dense();
+  if (is_dense()) {
+    for (std::size_t i = 0; i < row.size(); ++i) words_[i] |= row[i];
+    return;
+  }
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+      ids_.push_back(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
 }
 
 void MaskBuilder::retain(std::span<const std::uint32_t> row) {

@@ -25,6 +25,8 @@ class MaskBuilder {
     }
   }
   void allow(const std::uint32_t* ids, std::size_t count);
+  // The tokens of a mask row.
+  void allow(std::span<const std::uint32_t> row);
   // The mask row so far, without the tokens of masks that `share` added.
   std::vector<std::uint32_t> row() const;
   // Removes the ids that are not in `row`, except those of masks that `share` added.

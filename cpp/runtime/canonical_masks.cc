@@ -35,11 +35,7 @@ constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only 
 // A budget asks the states after the tokens for their completions.
 std::shared_ptr<const Mask> mask_of_row(const std::vector<std::uint32_t>& row) {
   MaskBuilder builder(row.size());
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      builder.allow(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
+  builder.allow(row);
   builder.note_length(kInfinite - 1);
   return builder.finish();
 }
@@ -287,41 +283,38 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_beside(const Reference& other, 
   return builder.finish();
 }
 
-// A canonical mask has tokens of the plain one only. So these are decided one by one, where no slice accepts them. Null
-// where the state has no slices, or so many that finding their tokens costs more than a walk.
+// A token that stays inside the union of the prefixes leads on if some text completes one of them, since each has a
+// continuation. A canonical mask has tokens of the plain one only. So these are decided one by one where the slices do
+// not accept them. Null where the state has no slices.
 std::shared_ptr<const Mask> CanonicalMasks::compute_from_slices(ExprId state, const SplitPosition& at,
                                                                 WalkLimit& limit) {
-  constexpr std::size_t kFewSlices = 3;
-  const bool has_lists = language_.automaton.has_lists();
-  SplitState split;
-  if (has_lists) {
-    SlicedState sliced = masks_.analysis().slice(state);
-    split.slices = std::move(sliced.slices);
-    if (sliced.remainder != ExprSet::kEmpty) split.others.push_back(sliced.remainder);
-  } else {
-    split = masks_.analysis().split(state);
-  }
+  SplitState split = masks_.analysis().split(state);
   const bool is_one_slice = split.slices.size() == 1 && split.others.empty() && split.declared.empty();
   std::erase_if(split.slices, [this](const Slice& slice) {
     return slice.is_value || greedy_.length(slice.continuation) == kInfinite;
   });
-  if (split.slices.empty() || split.slices.size() > kFewSlices) return nullptr;
+  if (split.slices.empty()) return nullptr;
   if (is_one_slice) return compute_from_slice(state, at, split.slices[0], limit);
 
   const Vocabulary& vocabulary = language_.vocabulary();
-  std::vector<SliceTokens> parts;
-  std::vector<std::uint32_t> accepted(vocabulary.word_count()), allowed(vocabulary.word_count());
+  std::vector<ExprId> prefixes;
+  std::uint32_t longest = 0;  // of the continuations
   for (const Slice& slice : split.slices) {
-    parts.push_back(slices_.find(slice.prefix, at, limit));
-    parts.back().accepted->add_to(accepted.data());
+    prefixes.push_back(slice.prefix);
+    longest = std::max(longest, greedy_.length(slice.continuation));
   }
+  const ExprId prefix = language_.automaton.edit(
+      [&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.union_of(std::move(prefixes)); });
+  const std::shared_ptr<const Mask> accepted = slices_.find(prefix, at, limit).accepted;
+  std::vector<std::uint32_t> inside(vocabulary.word_count()), allowed(vocabulary.word_count());
+  accepted->add_to(inside.data());
   masks_.mask_of(state)->add_to(allowed.data());
   WalkLimit of_others(language_.automaton, state, give_ups_);
   TokenBounds bounds(language_, search_, state, at);
   bounds.remove_refused(allowed);
   BoundedTokens tokens;
   for (std::uint32_t i = 0; i < allowed.size(); ++i) {
-    for (std::uint32_t word = allowed[i] & ~accepted[i]; word != 0; word &= word - 1) {
+    for (std::uint32_t word = allowed[i] & ~inside[i]; word != 0; word &= word - 1) {
       const std::uint32_t token = i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
       const std::uint32_t bound = bounds.of(token, bounds.next(token));
       if (bound != kInfinite) tokens.emplace_back(token, bound);
@@ -330,10 +323,8 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slices(ExprId state, co
   }
   language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
   MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    builder.share(parts[i].accepted);
-    builder.note_length(parts[i].accepted->max_completion_bound() + greedy_.length(split.slices[i].continuation));
-  }
+  builder.share(accepted);
+  builder.note_length(accepted->max_completion_bound() + longest);
   for (const auto& [token, bound] : tokens) {
     builder.allow(token);
     builder.note_length(bound);

@@ -10,9 +10,9 @@
 //    repetition, so the bound cannot matter where a token and its completion together have at most that many bytes.
 //    Tokens that are short enough have the verdict of the unbounded prefix. So have longer ones after which the bound
 //    is still large enough. In a string of characters from one set, the number of a token's characters is known: the
-//    bound is a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion, and
-//    few characters are left, are decided.
-// 4. A prefix that differs from its reference after most bytes, such as the rest of any string, which has none, has
+//    bounds are a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion are
+//    decided, where few characters are left, and those that have too few characters: once for each number of them.
+// 4. A prefix that differs from all references after most bytes, such as the rest of any string, which has none, has
 //    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
 //    they are kept (prefix_states.h).
 // 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
@@ -21,6 +21,7 @@
 #include "runtime/canonical_slices.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <unordered_map>
 
@@ -113,7 +114,7 @@ void CanonicalSlices::insert(const Hash128& accepted_key, const SliceTokens& tok
   MaskCache& cache = language_.vocabulary().cache();
   cache.insert(accepted_key, tokens.accepted, MaskCache::Kind::slice);
   cache.insert(mix(accepted_key, 1), tokens.uncertain, MaskCache::Kind::slice);
-  if (tokens.closing) cache.insert(mix(accepted_key, 2), tokens.closing, MaskCache::Kind::slice);
+  cache.insert(mix(accepted_key, 2), tokens.closing, MaskCache::Kind::slice);
 }
 
 // Without pre-tokens, completions go on to the end of the text, so that all bounds of a format matter to them.
@@ -122,24 +123,28 @@ UnboundedState CanonicalSlices::without_upper_bounds(ExprId prefix) {
   return single ? analysis_.drop_upper_bound(prefix) : analysis_.drop_upper_bounds(prefix);
 }
 
+// Nothing where every reference differs from the prefix after most first bytes.
 std::optional<CanonicalSlices::Reference> CanonicalSlices::find_reference(ExprId prefix, PositionId from,
                                                                           WalkLimit& limit) {
-  if (const UnboundedState wide = without_upper_bounds(prefix); wide.state != prefix) {
+  constexpr std::uint32_t kManyRounds = 16;  // few tokens are longer
+  const auto is_similar = [&](ExprId other) { return other != prefix && !differs_widely(prefix, other); };
+  if (const UnboundedState wide = without_upper_bounds(prefix);
+      wide.state != prefix && (wide.rounds >= kManyRounds || is_similar(wide.state))) {
     Reference reference{wide.state, find(wide.state, from, limit), 0};
     const std::uint32_t needed = reference.tokens.accepted->max_completion_bound();
     reference.equal_length = wide.rounds > needed ? wide.rounds - needed : 0;
     return reference;
   }
-  if (const ExprId without = analysis_.drop_lower_bound(prefix); without != prefix) {
+  if (const ExprId without = analysis_.drop_lower_bound(prefix); is_similar(without)) {
     return Reference{without, find(without, from, limit), 0};
   }
-  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+  if (const ExprId any_string = analysis_.any_string_like(prefix); is_similar(any_string)) {
     find(any_string, from, limit);
     recent_.add(any_string);
   }
   for (ExprId similar : recent_.similar_states(prefix)) {  // not found by `find`, which could ask for this prefix again
     const SliceTokens known = cached(key(similar, from, Encoder::kNoUnsplit), MaskCache::Kind::reference);
-    if (known.is_known()) return Reference{similar, known, 0};
+    if (known.is_known() && is_similar(similar)) return Reference{similar, known, 0};
   }
   return std::nullopt;
 }
@@ -179,21 +184,25 @@ class CanonicalSlices::SliceWalk {
   // The same from the states after the tokens, without a reference.
   SliceTokens run(ExprId prefix, const PrefixStates& states) {
     std::vector<ExprId> state_of;
-    std::vector<const std::vector<Verdict>*> verdicts_of;
+    const std::vector<Verdict> refused(bounds_.target_count() + 1, Verdict::refused);
+    std::array<const Verdict*, PrefixStates::kLeaves + std::size_t{1}> verdicts_of{};
+    verdicts_of[PrefixStates::kLeaves] = refused.data();
     for (std::uint32_t token : states.examples) {
       state_of.push_back(language_.next(prefix, vocabulary_.bytes(token)));
-      verdicts_of.push_back(&bounds_.targets_of(state_of.back()).verdicts);
+      verdicts_of[state_of.size() - 1] = bounds_.targets_of(state_of.back()).verdicts.data();
     }
+    std::vector<std::uint32_t> accepted(vocabulary_.word_count()), closing(vocabulary_.word_count());
     for (std::uint32_t token = 0; token < vocabulary_.size(); ++token) {
       const std::uint8_t index = states.state_of[token];
-      if (index == PrefixStates::kLeaves) continue;
       const std::size_t target = bounds_.target_of(token);
-      const Verdict known = (*verdicts_of[index])[target];
-      take(token, known);
-      if (known > Verdict::accepted) add_undecided(token, state_of[index], target);
+      Verdict verdict = verdicts_of[index][target];
+      if (verdict > Verdict::accepted) verdict = decide(token, state_of[index], target);
+      const bool is_closing = verdict == Verdict::closing;
+      accepted[token >> 5] |= std::uint32_t{is_closing || verdict == Verdict::accepted} << (token & 31);
+      closing[token >> 5] |= std::uint32_t{is_closing} << (token & 31);
     }
     language_.meter.step(vocabulary_.size() / 64 + 1);
-    return finish();
+    return {mask_of(accepted, longest_), uncertain_mask(), mask_of(closing, 0)};
   }
 
  private:
@@ -284,7 +293,7 @@ class CanonicalSlices::SliceWalk {
     const std::size_t target = bounds_.target_of(token);
     const Verdict known = decided.targets->verdicts[target];
     take(token, known);
-    if (known > Verdict::accepted) add_undecided(token, decided.next, target);
+    if (known > Verdict::accepted) take(token, decide(token, decided.next, target));
   }
 
   // Most tokens are taken so: without a branch.
@@ -293,11 +302,11 @@ class CanonicalSlices::SliceWalk {
     closing_.add(token, verdict == Verdict::closing);
   }
 
-  void add_undecided(std::uint32_t token, ExprId next, std::size_t target) {
+  Verdict decide(std::uint32_t token, ExprId next, std::size_t target) {
     const auto [verdict, length] = bounds_.of(token, next, target);
     if (verdict == Verdict::uncertain) uncertain_.push_back(token);
-    take(token, verdict);
     if (verdict == Verdict::accepted || verdict == Verdict::closing) longest_ = std::max(longest_, length);
+    return verdict;
   }
 
   // Takes a subtree all of whose tokens lead to the state after its first byte. Most tokens of a slice without bounds
@@ -313,24 +322,34 @@ class CanonicalSlices::SliceWalk {
       const std::size_t target = bounds_.target_of(token);
       const Verdict known = verdicts[target];
       take(token, known);
-      if (known > Verdict::accepted) add_undecided(token, next, target);
+      if (known > Verdict::accepted) take(token, decide(token, next, target));
     }
     return true;
+  }
+
+  std::shared_ptr<const Mask> mask_of(std::span<const std::uint32_t> row, std::uint32_t length) const {
+    MaskBuilder builder(row.size());
+    builder.allow(row);
+    builder.note_length(length);
+    return builder.finish();
+  }
+
+  std::shared_ptr<const Mask> uncertain_mask() const {
+    MaskBuilder builder(vocabulary_.word_count());
+    start_from_reference(builder, &SliceTokens::uncertain);
+    builder.allow(uncertain_.data(), uncertain_.size());
+    return builder.finish();
   }
 
   SliceTokens finish() {
     const bool is_equal = accepted_.empty() && closing_.empty() && uncertain_.empty() && changed_.empty();
     if (reference_ && is_equal) return reference_->tokens;
     SliceTokens found;
+    found.uncertain = uncertain_mask();
     MaskBuilder builder(vocabulary_.word_count());
-    start_from_reference(builder, &SliceTokens::uncertain);
-    builder.allow(uncertain_.data(), uncertain_.size());
-    found.uncertain = builder.finish();
-    if (!reference_ || reference_->tokens.closing) {
-      start_from_reference(builder, &SliceTokens::closing);
-      closing_.add_to(builder);
-      found.closing = builder.finish();
-    }
+    start_from_reference(builder, &SliceTokens::closing);
+    closing_.add_to(builder);
+    found.closing = builder.finish();
     start_from_reference(builder, &SliceTokens::accepted);
     accepted_.add_to(builder);
     closing_.add_to(builder);
@@ -373,16 +392,12 @@ SliceTokens CanonicalSlices::find(ExprId prefix, PositionId from, WalkLimit& lim
 SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& limit) {
   const std::optional<BoundedString> string = analysis_.bounded_string(prefix);
   const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
-  if (is_inside) {
-    const SliceTokens wide = find(string->unbounded, from, limit);
-    if (wide.closing) return limit_characters(prefix, *string, wide, from, limit);
-  }
+  if (is_inside) return limit_characters(prefix, *string, find(string->unbounded, from, limit), from, limit);
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
-  const bool has_bound = reference && reference->equal_length > 0;
-  const bool is_similar = has_bound || !differs_widely(prefix, reference ? reference->prefix : ExprSet::kEmpty);
-  const std::shared_ptr<const PrefixStates> states = is_similar ? nullptr : states_after(prefix);
-  SliceWalk walk(*this, reference && !states ? &*reference : nullptr, from, limit);
+  const bool is_wide = !reference && differs_widely(prefix, ExprSet::kEmpty);
+  const std::shared_ptr<const PrefixStates> states = is_wide ? states_after(prefix) : nullptr;
+  SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
   const SliceTokens found = states ? walk.run(prefix, *states) : walk.run(prefix);
   recent_.add(prefix);
   return found;
@@ -447,7 +462,8 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
   language_.meter.step(vocabulary.size() / 64 + 1);
   std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
   keep_lengths(string, lengths, uncertain);
-  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0), nullptr};
+  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0),
+          MaskBuilder(vocabulary.word_count()).finish()};
 }
 
 // Whether so many bytes lead two prefixes, of which the second may be dead, to different states that a walk beside the
@@ -532,6 +548,7 @@ SliceTokens CanonicalSlices::without_unsplit(ExprId prefix, const SplitPosition&
   for (std::uint32_t token : doubtful) builder.refuse(token);
   builder.note_length(longest);
   found.accepted = builder.finish();
+  found.closing = builder.finish();
   return found;
 }
 

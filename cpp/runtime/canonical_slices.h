@@ -20,11 +20,11 @@
 namespace detent {
 
 // Accepted tokens have a completion whatever follows the prefix. Uncertain ones are decided by what follows it. All
-// other tokens that stay inside the prefix are refused. Of the accepted tokens, `closing` has those after which one
-// byte completes the prefix; it is null where this is not known.
+// other tokens that stay inside the prefix are refused. Of the accepted tokens, `closing` has only such that one byte
+// completes the prefix after them: all of them where a walk found the tokens, else none.
 struct SliceTokens {
   std::shared_ptr<const Mask> accepted, uncertain, closing;
-  bool is_known() const { return accepted && uncertain; }
+  bool is_known() const { return accepted && uncertain && closing; }  // the cache may have dropped one of them
 };
 
 class CanonicalSlices {

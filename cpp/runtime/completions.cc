@@ -63,7 +63,7 @@ bool Completions::has_text(ExprId state, PositionId position) {
   return false;
 }
 
-std::optional<std::string> Completions::greedy_text(ExprId state, PreTokenizer::State boundary) {
+std::optional<Completions::Found> Completions::greedy_text(ExprId state, PreTokenizer::State boundary) {
   if (greedy_.length(state) == kInfinite) return std::nullopt;
   std::string text;
   std::vector<PositionId> positions{PositionId::at_start(boundary)}, next;  // one for each placement of boundaries
@@ -82,20 +82,35 @@ std::optional<std::string> Completions::greedy_text(ExprId state, PreTokenizer::
     if (next.empty()) return std::nullopt;
     std::swap(positions, next);
     at = to;
+    const bool is_unconstrained = std::ranges::any_of(positions, [&](PositionId position) {
+      const PretokenPosition after = position.decoded();
+      return !after.inside_character() && language_.pretokenizer().unconstrained(after.state);
+    });
+    if (is_unconstrained) return Found{std::move(text), at};
   }
   language_.meter.step(static_cast<std::int64_t>(text.size()) + 1);
   const bool accepted = std::ranges::any_of(positions, [&](PositionId position) {
     const PretokenPosition at = position.decoded();
     return !at.starts_pretoken && language_.pretokenizer().may_end(at.state);
   });
-  return accepted ? std::optional(text) : std::nullopt;
+  return accepted ? std::optional(Found{std::move(text), std::nullopt}) : std::nullopt;
+}
+
+Completions::Found Completions::find(ExprId state, PreTokenizer::State boundary) {
+  if (language_.automaton.accepting(state) && language_.pretokenizer().may_end(boundary)) return {};
+  if (std::optional<Found> found = greedy_text(state, boundary)) return *std::move(found);
+  if (std::optional<Found> found = search(state, boundary, Scope::this_language)) return *std::move(found);
+  throw Error(ErrorKind::empty, "canonical");
 }
 
 std::string Completions::text(ExprId state, PreTokenizer::State boundary) {
-  if (language_.automaton.accepting(state) && language_.pretokenizer().may_end(boundary)) return {};
-  if (std::optional<std::string> text = greedy_text(state, boundary)) return *std::move(text);
-  if (std::optional<std::string> text = search(state, boundary, Scope::this_language)) return *std::move(text);
-  throw Error(ErrorKind::empty, "canonical");
+  auto [text, rest] = find(state, boundary);
+  while (rest && !language_.automaton.accepting(*rest)) {
+    const auto [byte, next] = greedy_.step(*rest);
+    text += static_cast<char>(byte);
+    rest = next;
+  }
+  return text;
 }
 
 std::string Completions::text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) const {
@@ -105,7 +120,7 @@ std::string Completions::text_of(const std::vector<SearchNode>& open, std::size_
   return text;
 }
 
-std::optional<std::string> Completions::search(ExprId state, PreTokenizer::State boundary, Scope scope) {
+std::optional<Completions::Found> Completions::search(ExprId state, PreTokenizer::State boundary, Scope scope) {
   Automaton& automaton = language_.automaton;
   const PreTokenizer& pretokenizer = language_.pretokenizer();
   const PositionId start = PositionId::at_start(boundary);
@@ -114,7 +129,7 @@ std::optional<std::string> Completions::search(ExprId state, PreTokenizer::State
   std::unordered_set<StateKey> seen{state_key(state, start)};
   // Where the language accepts, the result depends on what follows it.
   bool differs = scope == Scope::any_language && automaton.accepting(state);
-  std::optional<std::string> found;
+  std::optional<Found> found;
   for (std::size_t i = 0; i < open.size() && open.size() < limit && !differs; ++i) {
     const SearchNode from = open[i];
     const bool done = language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
@@ -126,12 +141,7 @@ std::optional<std::string> Completions::search(ExprId state, PreTokenizer::State
       const bool between = !at.inside_character();
       const bool ends = between && accepts && pretokenizer.may_end(at.state);
       if (ends || (between && pretokenizer.unconstrained(at.state) && greedy_.length(next) != kInfinite)) {
-        found = text_of(open, i, byte);
-        for (ExprId end = next; !ends && !automaton.accepting(end);) {
-          const auto [more, after] = greedy_.step(end);
-          *found += static_cast<char>(more);
-          end = after;
-        }
+        found = Found{text_of(open, i, byte), ends ? std::nullopt : std::optional(next)};
         return true;
       }
       const auto push = [&](PositionId position) {
@@ -160,8 +170,8 @@ std::uint32_t Completions::token_count(ExprId state, PreTokenizer::State boundar
 std::uint32_t Completions::byte_count(ExprId state, PreTokenizer::State boundary) {
   const StateKey key = state_key(state, PositionId::at_start(boundary));
   if (const auto known = byte_counts_.find(key); known != byte_counts_.end()) return known->second;
-  const std::string text = this->text(state, boundary);
-  std::uint32_t count = 0;
+  const auto [text, rest] = find(state, boundary);
+  std::uint32_t count = rest ? greedy_.length(*rest) : 0;
   bool in_special = false;
   for (char byte : text) {  // of the frame of a special token, the last byte counts
     const bool bound = language_.transitions.has_special() && static_cast<std::uint8_t>(byte) == kFrameBound;
@@ -191,8 +201,9 @@ std::uint32_t Completions::context_free_bound(ExprId state, PreTokenizer::State 
     return ending.context_free ? ending.length : kInfinite;
   }
   if (greedy_is_context_free(state, boundary)) return greedy_.length(state);
-  const std::optional<std::string> text = search(state, boundary, Scope::any_language);
-  return text ? static_cast<std::uint32_t>(text->size()) : kInfinite;
+  const std::optional<Found> found = search(state, boundary, Scope::any_language);
+  if (!found) return kInfinite;
+  return static_cast<std::uint32_t>(found->text.size()) + (found->rest ? greedy_.length(*found->rest) : 0);
 }
 
 std::uint32_t Completions::length_bound(ExprId state, PreTokenizer::State boundary) {

@@ -49,12 +49,18 @@ class Completions {
     std::size_t from;
     std::uint8_t byte;
   };
+  // A text, then the greedy completion of a state: often thousands of bytes whose number is known.
+  struct Found {
+    std::string text;
+    std::optional<ExprId> rest;
+  };
 
   // The length of the completion in bytes; a special token counts as one.
   std::uint32_t byte_count(ExprId state, PreTokenizer::State boundary);
-  std::optional<std::string> search(ExprId state, PreTokenizer::State boundary, Scope scope);
+  std::optional<Found> search(ExprId state, PreTokenizer::State boundary, Scope scope);
   std::string text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) const;
-  std::optional<std::string> greedy_text(ExprId state, PreTokenizer::State boundary);
+  std::optional<Found> greedy_text(ExprId state, PreTokenizer::State boundary);
+  Found find(ExprId state, PreTokenizer::State boundary);
   bool greedy_is_context_free(ExprId state, PreTokenizer::State boundary);
 
   TokenizedLanguage language_;

@@ -1,6 +1,7 @@
 #include "runtime/prefix_states.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "base/fork_guard.h"
@@ -11,14 +12,14 @@ namespace detent {
 PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
   PrefixStates found;
   found.state_of.assign(vocabulary.size(), kLeaves);
-  std::unordered_map<std::uint32_t, std::uint8_t> indices;  // by state
-  ExprId last = ExprSet::kEmpty;
-  std::uint8_t index = 0;
+  std::unordered_map<std::uint32_t, std::uint8_t> indices;   // by state
+  std::array<std::pair<ExprId, std::uint8_t>, 64> recent{};  // some of them, by the state modulo 64
   const auto add = [&](std::uint32_t token, ExprId next) {
-    if (next != last) {
+    auto& [state, index] = recent[next.value % recent.size()];
+    if (next != state) {
       const auto [entry, is_new] = indices.try_emplace(next.value, static_cast<std::uint8_t>(found.examples.size()));
       if (is_new) found.examples.push_back(token);
-      last = next;
+      state = next;
       index = entry->second;
     }
     found.state_of[token] = index;

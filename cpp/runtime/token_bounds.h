@@ -82,6 +82,7 @@ class ContextFreeBounds {
     std::vector<Target> targets;
   };
   Targets& targets_of(ExprId next);
+  std::size_t target_count() const { return row_.targets.size(); }
   std::size_t target_of(std::uint32_t token) const {
     return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
   }

@@ -81,17 +81,22 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
                          VisitAll visit_all) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   const auto& class_of = automaton.class_of();
-  std::vector<ExprId> path(vocabulary.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
-  path[0] = state;
+  struct Reached {
+    ExprId state;
+    const ExprId* row;
+  };
+  std::vector<Reached> path(vocabulary.max_token_length() + std::size_t{1});  // path[d]: after d bytes
+  path[0] = {state, automaton.row(state)};
   std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size(); ++visited) {
     const TrieNode& node = trie[i];
-    const ExprId next = automaton.row(path[node.depth])[class_of[node.byte]];
+    const Reached& at = path[node.depth];
+    const ExprId next = at.row[class_of[node.byte]];
     if (next == ExprSet::kEmpty) {
       i = node.next;
       continue;
     }
-    if (next == path[node.depth] && node.subtree && automaton.is_tokenizable(next)) {
+    if (next == at.state && node.subtree && automaton.is_tokenizable(next)) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
       if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
         if (is_true(visit_all, subtree, next)) break;
@@ -100,8 +105,7 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
       }
     }
     if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next) && is_true(visit, node, next)) break;
-    path[node.depth + std::size_t{1}] = next;
-    ++i;
+    if (++i < node.next) path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton.row(next)};
   }
   return visited;
 }
