@@ -29,8 +29,7 @@ constexpr std::size_t kMaxCharacters = 16;     // states inside the characters o
 }  // namespace
 
 LiveLoops::Loop LiveLoops::find(ExprId state) {
-  const Expr& whole = exprs_[state];
-  if (whole.op == Op::union_of && (whole.has_rule || whole.has_guard)) return find_largest(state);
+  if (exprs_[state].op == Op::union_of && exprs_[state].has_guard) return find_largest(state);
   const Root root = root_of(state);
   if (root.excluded > kMaxExcluded) return {};
   Loop loop = loop_of(root.texts);

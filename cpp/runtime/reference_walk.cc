@@ -239,9 +239,10 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
 }
 
 // Allows all tokens at and below node `i` if the state `from` stays live over their bytes. The states inside are not
-// visited. Returns whether it did. Not for lists of distinct items, whose liveness depends on more than the form.
+// visited. Returns whether it did. Not for lists of distinct items, whose liveness depends on more than the form. Nor
+// while compiling: a language that needs too many states must be refused at its first mask.
 bool ReferenceWalk::take_live(ExprId from, std::size_t i) {
-  if (exits_ || check_tokens_ || reference_.equal_inside) return false;
+  if (exits_ || check_tokens_ || reference_.equal_inside || automaton_.is_compiling()) return false;
   if (!automaton_.has_rule(from) || automaton_.has_lists()) return false;
   const TrieNode& node = trie_[i];
   const Automaton::LiveBytes& live = automaton_.live_bytes(from);
