@@ -17,6 +17,7 @@ from hypothesis import given, settings
 import detent
 from detent.queries import ByteDfa
 from tests.support.reference import Machine, Tokens, TooManyStates, Tree, all_trees, language, strings, trees, universe
+from tests.support.shared_data import needs_shared, real_vocabulary
 
 LETTERS = detent.regex("[abx]*")
 TEXTS = sorted(universe(b"abx", 4), key=lambda text: (len(text), text))
@@ -395,6 +396,27 @@ def test_min_tokens_of_languages_with_very_many_states(far: int, longest: int) -
     assert language.min_tokens(vocabulary) == expected
 
 
+@needs_shared
+def test_min_tokens_of_a_record_with_bounded_strings_and_lists() -> None:
+    """A search by alternatives, which visits very many nodes of the trie."""
+    name, sku = (
+        {"type": "string", "minLength": 1, "maxLength": 60},
+        {"type": "string", "pattern": "^[A-Z]{3}-[0-9]{4}$"},
+    )
+    price = {"type": "number", "minimum": 0, "multipleOf": 0.01}
+    percent = {"type": "number", "exclusiveMinimum": 0, "maximum": 100}
+    discounts = {"type": "array", "maxItems": 3, "items": record(percent=percent, why={"enum": ["bulk", "loyal"]})}
+    lines = {"type": "array", "minItems": 1, "maxItems": 50, "items": record(sku=sku, price=price, discounts=discounts)}
+    number = {"type": "string", "pattern": "^INV-[0-9]{6}$"}
+    bill = record(number=number, issued={"format": "date", "type": "string"}, name=name, lines=lines, total=price)
+    language, vocabulary = detent.json_schema(bill), real_vocabulary("gpt2")
+    assert language.min_tokens(vocabulary) == len(detent.compile(language, vocabulary).matcher().completion())
+
+
+def record(**members: object) -> dict[str, object]:
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
 # --- Questions that would take long: an answer or a typed refusal, after a bounded amount of work
 
 _MANY_STATES = "".join(f"(?=.*{letter}.{{{i}}}{letter.upper()})" for i, letter in enumerate("abcdefgh")) + ".*"
@@ -498,3 +520,12 @@ def test_states_of_earlier_texts_are_given_up() -> None:
     with pytest.raises(detent.LimitError):
         dfa.accepts(b"(" * 20_000)
     assert dfa.accepts(b"((a))")
+
+
+def test_a_refused_question_leaves_the_others_as_they_were() -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+    language = detent.json_schema(schema)
+    for _ in range(2):
+        with pytest.raises(detent.LimitError):
+            language.count(max_bytes=6)
+    assert language.sample(2) == detent.json_schema(schema).sample(2)

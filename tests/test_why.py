@@ -35,6 +35,19 @@ def test_examples_are_texts_of_the_language(language: detent.Language, text: str
     assert language.accepts(mismatch.example)
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        (detent.special_token("<x>") + detent.regex("a*"), "b", "'a' or the end"),
+        (detent.literal("x") + detent.regex("a{1,2}"), "xab", "'a' or the end"),
+        (detent.literal("x") + detent.regex("a{1,2}"), "xaab", "the end"),
+    ],
+)
+def test_the_last_part_may_go_on(language: detent.Language, text: str, expected: str) -> None:
+    mismatch = language.why(text)
+    assert mismatch is not None and mismatch.expected == expected
+
+
 def test_an_empty_language_says_so() -> None:
     assert "the rule has no text" in str((TWO & "abc").why("x"))
 

@@ -13,9 +13,8 @@
 namespace detent {
 namespace {
 
-// The trie nodes of a question that cost as much as a step: of a walk by states, which visits many nodes in a row, and
-// of a walk by sets of alternatives.
-constexpr std::int64_t kNodesPerStep = 40, kSetsPerStep = 8;
+// The trie nodes of a question that count as a step; walks visit many nodes in a row.
+constexpr std::int64_t kNodesPerStep = 40;
 // Of a search from one state that calls rules, which may not end.
 constexpr std::int64_t kWorkWithRules = 150'000;
 
@@ -377,16 +376,16 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   return search_exactly(state);
 }
 
-Budget::Allowance Budget::allowance_of_question(std::int64_t nodes_per_step) const {
-  const std::int64_t most = INT64_MAX / 4 / nodes_per_step;
-  return {.work = nodes_per_step * std::min(meter_.limits().question_steps(), most), .nodes_per_step = nodes_per_step};
+Budget::Allowance Budget::allowance_of_question() const {
+  constexpr std::int64_t kMost = INT64_MAX / 4 / kNodesPerStep;
+  return {.work = kNodesPerStep * std::min(meter_.limits().question_steps(), kMost), .nodes_per_step = kNodesPerStep};
 }
 
 std::vector<std::uint32_t> Budget::search_exactly(ExprId state) {
   // The states on the way differ.
   const std::int64_t states = std::int64_t{least_tokens(state)} + 1, limit = meter_.limits().states;
   if (states > limit) throw Error(ErrorKind::limit, "states", states, limit);
-  Allowance allowance = allowance_of_question(has_alternatives() ? kSetsPerStep : kNodesPerStep);
+  Allowance allowance = allowance_of_question();
   if (auto found = find_shortest(state, allowance)) return std::move(*found);
   refuse_question();
 }
@@ -459,7 +458,7 @@ std::optional<std::uint32_t> Budget::longest_completion(ExprId state) {
   constexpr std::uint32_t kOnPath = UINT32_MAX;
   std::unordered_map<std::uint32_t, std::uint32_t> lengths{{state.value, kOnPath}};
   std::vector<Frame> path{{state}};
-  Allowance allowance = allowance_of_question(kNodesPerStep);
+  Allowance allowance = allowance_of_question();
   while (true) {
     Frame& last = path.back();
     const std::vector<ExprId>* known_children = successors(last.state, allowance);

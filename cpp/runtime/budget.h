@@ -123,7 +123,7 @@ class Budget {
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
   bool search_states(ExprId state, std::uint32_t tokens, Allowance& allowance);
   // All that one question about the language may do; beyond, it throws `limit` ("question_work").
-  Allowance allowance_of_question(std::int64_t nodes_per_step) const;
+  Allowance allowance_of_question() const;
   [[noreturn]] void refuse_question() const;
   std::vector<std::uint32_t> search_exactly(ExprId state);
   std::uint32_t least_tokens(ExprId state) const;

@@ -533,10 +533,12 @@ class Language(Generic[T_co]):
         return _core.without_special(_core.special_as_text(self._node, tags) if tags else self._node)
 
     def _dfa(self) -> ByteDfa:
-        if self._dfa_cache is None:
-            object.__setattr__(self, "_dfa_cache", ByteDfa(self._text_node()))
-        assert self._dfa_cache is not None  # noqa: S101 - set above
-        return self._dfa_cache
+        known = self._dfa_cache
+        # One that earlier questions have filled is given up; whoever knows its states keeps it.
+        if known is None or known.is_filled:
+            known = ByteDfa(self._text_node())
+            object.__setattr__(self, "_dfa_cache", known)
+        return known
 
 
 def _options(language: Language[Any]) -> tuple[Language[Any], ...]:

@@ -222,7 +222,7 @@ def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reas
             inner = f"{name}, {reason.part}" if reason.part else name
             return reason._replace(position=start + reason.position, part=inner)
         start = end
-    return _Reason(start, "the end", data[:start].decode(errors="replace")) if start < len(data) else None
+    return None  # the last part may go on as well: the state of the whole says with what
 
 
 def _cut(text: str) -> str:

@@ -110,9 +110,14 @@ class ByteDfa:
         """The bytes of the automaton, as far as it is built."""
         return self._core.memory_bytes
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether questions have taken so much of the memory that another one may lack it."""
+        return self._core.memory_bytes > max(self._first_bytes, self._limits.memory_bytes // 4)
+
     def _begin_text(self) -> int:
         """Return the state before a text; states of lists of distinct items are those of one text, and given up."""
-        if self._node.has_distinct and self._core.memory_bytes > self._limits.memory_bytes // 4:
+        if self._node.has_distinct and self.is_filled:
             self._core = self._build()
             self._rows.clear()
             self._counts.clear()

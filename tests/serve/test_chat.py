@@ -183,6 +183,34 @@ class TestChat:
         if param is not None:
             assert caught.value.param == param
 
+    @pytest.mark.parametrize("max_tokens", [16, 18, 20])
+    def test_what_a_rule_holds_is_not_cut_off(self, client: Any, max_tokens: int) -> None:
+        """Clients discard what ended by "length", and this text is complete."""
+        note = {"type": "object", "properties": {"note": {"type": "string", "minLength": 30}}, "required": ["note"]}
+        wanted = {"type": "json_schema", "json_schema": {"name": "note", "schema": note}}
+        choice = chat(client, response_format=wanted, max_tokens=max_tokens, extra_body={"report": True}).choices[0]
+        assert choice.finish_reason == "stop" and choice.report["finish_reason"] == "length"
+        assert json.loads(choice.message.content).keys() == {"note"}
+        chunks = list(chat(client, response_format=wanted, max_tokens=max_tokens, stream=True))
+        assert chunks[-1].choices[0].finish_reason == "stop"
+        text = {"format": {"type": "json_schema", "name": "note", "schema": note}}
+        answer = client.responses.create(
+            model="detent", input="Can we talk?", text=text, max_output_tokens=max_tokens, temperature=0
+        )
+        assert answer.status == "completed" and json.loads(answer.output_text).keys() == {"note"}
+
+    def test_a_required_call_comes_before_an_answer(self, client: Any) -> None:
+        choice = chat(client, tools=TOOLS, tool_choice="required", response_format=FORMAT).choices[0]
+        assert choice.finish_reason == "tool_calls" and choice.message.content is None
+
+    def test_calls_are_not_cut_off(self, client: Any) -> None:
+        say = {
+            "type": "function",
+            "function": {"name": "say", "parameters": {"properties": {"text": {"type": "string"}}}},
+        }
+        choice = chat(client, tools=[say], tool_choice="required", max_tokens=30).choices[0]
+        assert choice.finish_reason == "tool_calls" and choice.message.tool_calls
+
 
 class TestResponses:
     def test_text_and_schema(self, client: Any) -> None:

@@ -66,10 +66,13 @@ def test_a_stream_equals_the_whole(client: Any) -> None:
 
 
 def test_a_text_ends_valid_within_max_tokens(client: Any) -> None:
-    body = {"guided_regex": "(la ){2,1000}end"}
+    body = {"guided_regex": "(la ){2,1000}end", "report": True}
     choice = client.completions.create(model="detent", prompt="Sing!", max_tokens=12, extra_body=body).choices[0]
     assert choice.text.endswith("end")
-    assert choice.finish_reason == "length"
+    assert choice.finish_reason == "stop"
+    assert choice.report["finish_reason"] == "length"
+    free = client.completions.create(model="detent", prompt="Sing!", max_tokens=3).choices[0]
+    assert free.finish_reason == "length"
 
 
 def test_bans_stops_echo_bias_and_probabilities(client: Any) -> None:

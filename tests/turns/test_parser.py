@@ -208,6 +208,8 @@ def test_choice_of_tools_and_numbers_of_calls():
         ({"style": "qwen99"}, "did you mean 'qwen"),
         ({"style": "qwen3", "tool_choice": "sub"}, "the tools are get_weather"),
         ({"style": "qwen3", "tool_choice": "required", "tools": ()}, "needs tools"),
+        ({"style": "qwen3", "tool_choice": "required", "answer": int}, "leaves no room for one"),
+        ({"style": "qwen3", "tool_choice": "get_weather", "answer": int}, "leaves no room for one"),
         ({"style": "qwen3", "max_calls": 0}, "from 1 on"),
         ({"style": "qwen3", "tools": (), "text": False}, "neither calls nor text"),
         ({"style": "qwen3", "thinking": "always"}, "thinking must be"),

@@ -12,12 +12,13 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from detent.generation import Output
+from detent.generation.output import FinishReason
 from detent.generation.report import Step
 from detent.serve.errors import ApiError
 from detent.serve.logs import log
 from detent.vocabulary import Vocabulary
 
-__all__ = ["chat_logprobs", "event_stream", "make_id", "now", "report_of", "usage_of"]
+__all__ = ["chat_logprobs", "event_stream", "finish_reason", "make_id", "now", "report_of", "usage_of"]
 
 
 def make_id(prefix: str) -> str:
@@ -42,6 +43,11 @@ def usage_of(outputs: Sequence[Output], thinking_tokens: int) -> dict[str, Any]:
     }
 
 
+def finish_reason(output: Output, *, is_held: bool) -> FinishReason:
+    """Return why a text ended; one that a rule holds is complete, and clients discard what ended by "length"."""
+    return "stop" if is_held else output.finish_reason
+
+
 def report_of(output: Output) -> dict[str, Any]:
     """Return the numbers of a report."""
     report = output.report
@@ -49,6 +55,7 @@ def report_of(output: Output) -> dict[str, Any]:
         "budget": report.budget,
         "budget_bound_at": report.budget_bound_at,
         "canonical": report.canonical,
+        "finish_reason": output.finish_reason,
         "forced_share": report.forced_share,
         "log_mass": report.log_mass,
         "log_probability": report.log_probability,

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from detent.generation.report import Step
-from detent.serve.answers import chat_logprobs, event_stream, make_id, now, report_of, usage_of
+from detent.serve.answers import chat_logprobs, event_stream, finish_reason, make_id, now, report_of, usage_of
 from detent.serve.chat_fields import (
     AllowedToolsChoice,
     AssistantMessage,
@@ -106,7 +106,7 @@ def _ending(
     output = finished.output
     steps = output.report.steps if steps is None else steps
     ending: dict[str, Any] = {
-        "finish_reason": "tool_calls" if finished.calls and output.finish_reason == "stop" else output.finish_reason,
+        "finish_reason": "tool_calls" if finished.calls else finish_reason(output, is_held=finished.is_held),
         "logprobs": chat_logprobs(steps, engine.model.vocabulary) if body.logprobs else None,
     }
     if body.report:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from detent.generation import Output
 from detent.generation.report import Step
 from detent.generation.scheduler import Item, StepsWritten
-from detent.serve.answers import event_stream, make_id, now, report_of
+from detent.serve.answers import event_stream, finish_reason, make_id, now, report_of
 from detent.serve.completion_fields import CompletionRequest
 from detent.serve.engine import Engine, Job, gather, merge
 from detent.serve.errors import ApiError
@@ -29,6 +29,7 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
     """Answer a request for completions."""
     began = perf_counter()
     rule = rule_of(body)
+    is_held = rule is not None
     jobs = []
     prompts = _prompts(body)
     most = engine.settings.max_samples
@@ -59,10 +60,13 @@ async def complete(engine: Engine, body: CompletionRequest, client: str) -> Resp
         "model": body.model or engine.name,
     }
     if body.stream:
-        return event_stream(_chunks(engine, body, head, texts, echoed))
+        return event_stream(_chunks(engine, body, head, texts, echoed, is_held=is_held))
     outputs = [each for each in await gather(texts) if isinstance(each, Output)]
     choices = [
-        {**_choice(body, index, output, _all_logprobs(engine, body, output)), "text": echoed[index] + output.text}
+        {
+            **_choice(body, index, output, _all_logprobs(engine, body, output), is_held=is_held),
+            "text": echoed[index] + output.text,
+        }
         for index, output in enumerate(outputs)
     ]
     return JSONResponse({**head, "choices": choices, "usage": _usage(outputs, body.n)})
@@ -74,6 +78,8 @@ async def _chunks(
     head: Mapping[str, Any],
     texts: Sequence[_Text],
     prompts: Sequence[str],
+    *,
+    is_held: bool,
 ) -> AsyncIterator[dict[str, Any]]:
     options = body.stream_options
     usage: dict[str, Any] = {"usage": None} if options and options.include_usage else {}
@@ -91,7 +97,8 @@ async def _chunks(
                 if isinstance(item, Output):
                     outputs[index] = item
                     beyond = len(item.report.steps) - len(item.token_ids)  # end-of-text is no token of the text
-                    choice = {**_choice(body, index, item, waiting[index].take(beyond)), "text": ""}
+                    taken = waiting[index].take(beyond)
+                    choice = {**_choice(body, index, item, taken, is_held=is_held), "text": ""}
                 else:
                     choice = {**_piece(index, str(item)), "logprobs": waiting[index].take()}
                 yield {**head, "choices": [choice], **usage}
@@ -136,11 +143,13 @@ def _piece(index: int, text: str) -> dict[str, Any]:
     return {"index": index, "text": text, "logprobs": None, "finish_reason": None}
 
 
-def _choice(body: CompletionRequest, index: int, output: Output, logprobs: Mapping[str, Any] | None) -> dict[str, Any]:
+def _choice(
+    body: CompletionRequest, index: int, output: Output, logprobs: Mapping[str, Any] | None, *, is_held: bool
+) -> dict[str, Any]:
     choice: dict[str, Any] = {
         "index": index,
         "logprobs": logprobs,
-        "finish_reason": output.finish_reason,
+        "finish_reason": finish_reason(output, is_held=is_held),
     }
     if body.report:
         choice["report"] = report_of(output)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from detent.errors import ArgumentError
+from detent.language import Language
 from detent.models.base import ChatModel, Model
 from detent.models.chat import Chat
 from detent.serve.errors import ApiError, from_detent
 from detent.serve.requests import check_length
 from detent.serve.rules import Rule, grammar_rule, regex_rule
 from detent.sources.calls.function import read_functions
-from detent.turns import Style, turn
+from detent.turns import Style, Turn, turn
 
 __all__ = ["Conversation", "Effort", "ToolDefinition", "rule_of_turn", "select_tools"]
 
@@ -175,15 +176,21 @@ def rule_of_turn(
     grammars = [tool.grammar for tool in conversation.tools]
     key = json.dumps([style.name, tools, grammars, options, None if answer is None else answer.key])
     param = answer.param if answer is not None else "tools" if tools else "messages"
-    return Rule(
-        param,
-        f"turn {key}",
-        lambda: turn(
-            [tool.held() for tool in conversation.tools] if tools else [],
-            style=style,
-            answer=None if answer is None else answer.language(),
-            **options,
-        ),
+    return Rule(param, f"turn {key}", lambda: _turn(conversation, tools, style, options))
+
+
+def _turn(
+    conversation: Conversation, tools: Sequence[object], style: Style, options: Mapping[str, Any]
+) -> Language[Turn]:
+    answer = None if conversation.answer is None else conversation.answer.language()
+    # Clients send the form of answers with each request, also where they ask for a call now.
+    has_calls_only = answer is not None and conversation.tool_choice not in ("auto", "none")
+    return turn(
+        [tool.held() for tool in conversation.tools] if tools else [],
+        style=style,
+        answer=None if has_calls_only else answer,
+        text=not has_calls_only,
+        **options,
     )
 
 

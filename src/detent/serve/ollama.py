@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from detent.serve.answers import report_of
+from detent.serve.answers import finish_reason, report_of
 from detent.serve.chat_fields import FunctionTool
 from detent.serve.conversation import Conversation, Effort, ToolDefinition
 from detent.serve.engine import Engine, gather
@@ -179,7 +179,7 @@ def _ending(body: OllamaChatRequest, finished: Finished) -> _Line:
     output, report = finished.output, finished.output.report
     ending: _Line = {
         "done": True,
-        "done_reason": output.finish_reason,
+        "done_reason": finish_reason(output, is_held=finished.is_held),
         "total_duration": int(report.seconds * 1e9),
         "load_duration": 0,
         "prompt_eval_count": output.prompt_token_count,

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from detent.generation import Output
 from detent.generation.report import Step
-from detent.serve.answers import chat_logprobs, event_stream, make_id, now, report_of
+from detent.serve.answers import chat_logprobs, event_stream, finish_reason, make_id, now, report_of
 from detent.serve.conversation import Conversation, ToolDefinition, select_tools
 from detent.serve.engine import Engine
 from detent.serve.errors import ApiError
@@ -175,7 +175,7 @@ class _Writer:
             self._open["content"][0]["logprobs"] += self._take_logprobs()
         opening = [] if self.response["output"] else self._ensure("message")
         events = [*opening, *self._close()]
-        is_complete = output.finish_reason == "stop"
+        is_complete = finish_reason(output, is_held=finished.is_held) == "stop"
         self.response |= {
             "status": "completed" if is_complete else "incomplete",
             "completed_at": now() if is_complete else None,

@@ -92,13 +92,20 @@ class CallWritten:
 
 @dataclass(frozen=True)
 class Finished:
-    """The whole turn."""
+    """The whole turn.
+
+    Attributes
+    ----------
+    is_held : bool
+        Whether it has an answer or calls, which a rule holds; so they are complete, also where the budget decided them.
+    """
 
     thinking: str | None
     content: str | None
     calls: tuple[CallWritten, ...]
     output: Output
     thinking_tokens: int = 0
+    is_held: bool = False
 
 
 TurnItem: TypeAlias = ThinkingText | AnswerText | CallOpened | CallText | TokensWritten | Finished
@@ -181,6 +188,7 @@ class _Collector:
         self._content: list[str] = []
         self._opened: list[CallOpened] = []
         self._arguments: list[str] = []
+        self._has_answer = False
 
     def feed(self, event: Event) -> Sequence[TurnItem]:
         """Return the items of an event."""
@@ -189,6 +197,7 @@ class _Collector:
             return [ThinkingText(event.text)]
         if isinstance(event, (TextDelta, AnswerDelta)):
             self._content.append(event.text)
+            self._has_answer = self._has_answer or isinstance(event, AnswerDelta)
             return [AnswerText(event.text)]
         if isinstance(event, CallStarted):
             opened = CallOpened(event.index, make_id("call_"), event.name, event.name in self._custom)
@@ -217,7 +226,7 @@ class _Collector:
         )
         thinking = "".join(self._thinking) if self._thinking else None
         content = "".join(self._content) if self._content or not calls else None
-        return Finished(thinking, content, calls, output, thinking_tokens)
+        return Finished(thinking, content, calls, output, thinking_tokens, self._has_answer or bool(calls))
 
     def _streams(self, index: int) -> bool:
         """Return whether the text of the arguments is JSON and goes out as it is written."""

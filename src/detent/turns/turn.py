@@ -85,6 +85,11 @@ def turn(
     functions = () if isinstance(tools, (list, tuple)) and not tools else read_functions(tools)
     functions, minimum, maximum = _choose(functions, tool_choice, max_calls)
     held = _as_language(answer)
+    if held is not None and minimum:
+        raise ArgumentError(
+            f"turn got an answer, and tool_choice={short_repr(tool_choice)}, which leaves no room for one; leave the "
+            'answer out, or write tool_choice="auto"'
+        )
     mode = ("optional" if known.thinking else "none") if thinking is None else thinking
     value = TurnValue(known, functions, minimum, maximum, bool(text), held, mode)
     described = _describe(known, functions, held)
