@@ -202,3 +202,41 @@ def test_excluded_operands(seed: int) -> None:
         assert (state != 0) == (prefix in live)
         if state:
             assert prefix + dfa.some_completion(state).decode() in texts
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(120), always=24))
+def test_many_patterns_in_few_characters(seed: int) -> None:
+    """Patterns that may match anywhere, in a number of characters that hardly suffices: live states, by all texts."""
+    rng = Random(seed)
+    length, letters = rng.choice([(5, "abcd"), (7, "abc"), (10, "ab")])
+
+    def pattern() -> str:
+        end = rng.choice([".*", f".{{{rng.randrange(3)}}}"])
+        return f".*{rng.choice(letters)}.{{{rng.randrange(length - 3)}}}{rng.choice(letters)}{end}"
+
+    shape = rng.choice(
+        [f"[{letters}]{{{length}}}", f"[{letters}]{{0,{length}}}", f"(?:[{letters}]{{2}}){{0,{length // 2}}}"]
+    )
+    taken, excluded = (
+        [shape, *(pattern() for _ in range(rng.randrange(2, 5)))],
+        [pattern() for _ in range(rng.randrange(3))],
+    )
+    language = detent.regex(taken[0])
+    for each in taken[1:]:
+        language &= detent.regex(each)
+    for each in excluded:
+        language &= ~detent.regex(each)
+    accepted, refused = [re.compile(each) for each in taken], [re.compile(each) for each in excluded]
+    strings = ["".join(one) for count in range(length + 1) for one in product(letters, repeat=count)]
+    texts = {
+        text
+        for text in strings
+        if all(each.fullmatch(text) for each in accepted) and not any(each.fullmatch(text) for each in refused)
+    }
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    live = {text[:end] for text in texts for end in range(len(text) + 1)}
+    for prefix in strings:
+        state = dfa.advance(dfa.start, prefix.encode()) if dfa.start else 0
+        assert (state != 0) == (prefix in live)
+        if state:
+            assert prefix + dfa.some_completion(state).decode() in texts

@@ -89,6 +89,25 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
   return found.empty() || found.size() > kMaxConjuncts ? std::vector<ExprId>{id} : found;
 }
 
+std::vector<ExprId> relaxations_of(ExprSet& exprs, ExprId id) {
+  constexpr std::size_t kMost = 10;  // operands that may match anywhere
+  if (exprs[id].op != Op::intersection) return {};
+  std::vector<ExprId> searches, others;
+  for (ExprId operand : exprs.operands(id)) {
+    (count_searches(exprs, operand) > 0 ? searches : others).push_back(operand);
+  }
+  if (searches.size() < 3 || searches.size() > kMost) return {};
+  std::vector<ExprId> found;
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::vector<ExprId> operands = others;
+      operands.insert(operands.end(), {searches[j], searches[i]});
+      found.push_back(exprs.intersection(std::move(operands)));
+    }
+  }
+  return found;
+}
+
 bool has_conjuncts_that_search(const ExprSet& exprs) {
   for (std::uint32_t value = 0; value < exprs.size(); ++value) {
     const ExprId id{value};

@@ -19,6 +19,10 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id);
 
 inline constexpr std::size_t kMaxConjuncts = 64;
 
+// Intersections of fewer operands that contain `id`: each has two of its operands that may match anywhere, and all
+// others. Empty where it has at most two of the first, or very many. Their states are far fewer.
+std::vector<ExprId> relaxations_of(ExprSet& exprs, ExprId id);
+
 // Whether some intersection has two conjuncts or more that may match anywhere, such as `.*a.{9}b.*` and its complement.
 // Their sets may be many, and some of them take long searches. Cost: linear in the operands of intersections.
 bool has_conjuncts_that_search(const ExprSet& exprs);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <queue>
 #include <unordered_map>
 #include <utility>
 
 #include "automaton/alternatives.h"
 #include "automaton/cfg_intersection.h"
+#include "automaton/conjuncts.h"
 #include "automaton/inclusion.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
@@ -18,6 +20,7 @@ namespace {
 // Of texts that are tried before a search, and of those that are tried where a search takes long; in bytes.
 constexpr std::size_t kShortWitness = 64;
 constexpr std::size_t kLongWitness = 1 << 16;
+constexpr std::size_t kFewExpanded = 24, kManyExpanded = 64;  // states; few searches expand more
 
 }  // namespace
 
@@ -27,7 +30,9 @@ constexpr std::size_t kLongWitness = 1 << 16;
 struct Liveness::Search {
   struct Seen {
     ExprId state;
-    std::uint32_t depth;  // bytes from the start
+    std::uint32_t depth;     // bytes from the start
+    std::uint32_t from = 0;  // the one before, in `seen`
+    std::uint8_t byte_class = 0;
     bool is_expanded = false;
   };
   using Entry = std::pair<std::uint64_t, std::size_t>;  // priority, index into `seen`
@@ -35,18 +40,20 @@ struct Liveness::Search {
 
   std::vector<Seen> seen;
   Queue by_remaining, by_total;
+  std::size_t expanded = 0;
   bool is_infinite;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> sources;  // predecessors
   std::vector<std::uint32_t> live;                                        // states found to be live
+  Seen nearest{};                                                         // a live state that was reached
 
   explicit Search(bool may_be_infinite) : is_infinite(may_be_infinite) {}
 
   // `guess` orders the descent; `least` is a lower bound on the bytes that are left.
-  void add(ExprId state, std::uint32_t depth, std::uint32_t guess, std::uint32_t least) {
+  void add(const Seen& next, std::uint32_t guess, std::uint32_t least) {
     by_remaining.emplace(guess, seen.size());
-    const std::uint32_t total = saturating_add(depth, least);
+    const std::uint32_t total = saturating_add(next.depth, least);
     by_total.emplace(std::uint64_t{total} << 32 | least, seen.size());  // the nearest one of equals
-    seen.push_back({state, depth});
+    seen.push_back(next);
   }
 
   // The index of the next state to expand, or the number of states.
@@ -58,7 +65,9 @@ struct Liveness::Search {
       while (!queue->empty()) {
         const std::size_t index = queue->top().second;
         queue->pop();
-        if (!std::exchange(seen[index].is_expanded, true)) return index;
+        if (std::exchange(seen[index].is_expanded, true)) continue;
+        ++expanded;
+        return index;
       }
     }
     return seen.size();
@@ -303,7 +312,7 @@ void Liveness::search(ExprId state) {
   const std::int64_t first_step = meter_.steps();
   bool has_tried_witness = false;
   Search search(exprs_[state].op == Op::intersection && exprs_[state].has_rule);
-  search.add(state, 0, distance_guess(state), exprs_[state].min_length);
+  search.add({state, 0}, distance_guess(state), exprs_[state].min_length);
   search.sources[state.value];
   bool is_live = false;
   while (search.live.empty()) {
@@ -322,13 +331,75 @@ void Liveness::search(ExprId state) {
     }
     const std::size_t next = search.next();
     if (next == search.seen.size()) break;
+    // A short search mostly finds a shorter text.
+    if (search.expanded > kFewExpanded) {
+      if (search.expanded == kFewExpanded + 1 && reach_known_text(search, 0)) break;
+      if (reach_known_text(search, next)) break;
+    }
     if (expand(search, next)) search.live.push_back(search.seen[next].state.value);
   }
   if (search.live.empty()) {
     for (const Search::Seen& seen : search.seen) remember(seen.state, kDead, Use::lengths);
   } else {
     propagate(search);
+    add_text(search);
   }
+}
+
+// Whether an intersection of fewer operands is dead. Many states share it.
+bool Liveness::has_dead_relaxation(ExprId id) {
+  return std::ranges::any_of(relaxations_of(exprs_, id), [this](ExprId each) { return find(each, use_) == kDead; });
+}
+
+// Returns whether a known text completes a state of the search, and remembers its length.
+bool Liveness::reach_known_text(Search& search, std::size_t index) {
+  const ExprId state = search.seen[index].state;
+  const std::optional<std::uint32_t> length = length_by_known_text(state);
+  if (!length) return false;
+  remember(state, *length, use_);
+  search.live.push_back(state.value);
+  search.nearest = search.seen[index];
+  return true;
+}
+
+// Remembers the text that was found, where the rest of it is known without a search.
+void Liveness::add_text(const Search& search) {
+  const ExprId end = search.nearest.state;
+  const Expr& expr = exprs_[end];
+  KnownTexts::Text text;
+  if (!expr.nullable) {
+    if (!is_self_contained(expr)) return;
+    if (const std::optional<std::string> shown = witness_text_.shown_by(end, kShortWitness)) {
+      const auto class_of = [this](char byte) { return derivatives_.class_of()[static_cast<std::uint8_t>(byte)]; };
+      std::ranges::transform(*shown, std::back_inserter(text), class_of);
+    } else if (const KnownTexts::Text* rest = known_texts_.find(end)) {
+      text = *rest;
+    } else {
+      return;
+    }
+  }
+  std::ranges::reverse(text);
+  for (const Search::Seen* at = &search.nearest; at->depth > 0; at = &search.seen[at->from]) {
+    text.push_back(at->byte_class);
+  }
+  std::ranges::reverse(text);
+  known_texts_.add(std::move(text));
+}
+
+std::optional<std::uint32_t> Liveness::length_by_known_text(ExprId id) {
+  const Expr& expr = exprs_[id];
+  if (expr.op != Op::intersection || !is_self_contained(expr)) return std::nullopt;
+  const KnownTexts::Text* text = known_texts_.find(id);
+  if (!text) return std::nullopt;
+  const auto length = static_cast<std::uint32_t>(text->size());
+  if (use_ == Use::bounds) return length;
+  std::uint32_t left = length;
+  for (std::uint8_t byte_class : *text) {
+    id = derivatives_.row(id)[byte_class];
+    --left;
+    if (known(id) == kUnknown) remember(id, left, Use::lengths);
+  }
+  return length;
 }
 
 void Liveness::combine_known_parts(ExprId id) {
@@ -340,10 +411,10 @@ void Liveness::combine_known_parts(ExprId id) {
 }
 
 bool Liveness::expand(Search& search, std::size_t index) {
-  const auto [from, depth, is_expanded] = search.seen[index];
+  const ExprId from = search.seen[index].state;
+  const std::uint32_t depth = search.seen[index].depth;
   const ExprId* row = derivatives_.row(from);
   std::uint32_t shortest = kUnknown;
-  ExprId nearest;
   for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
     const ExprId to = row[c];
     if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
@@ -357,17 +428,26 @@ bool Liveness::expand(Search& search, std::size_t index) {
       }
       if (length == kDead) continue;
       if (length != kUnknown) {
-        if (length < shortest) nearest = next;
+        if (length < shortest)
+          search.nearest = {next, depth + 1, static_cast<std::uint32_t>(index), static_cast<std::uint8_t>(c)};
         shortest = std::min(shortest, length);
         continue;
       }
       const auto [source, is_new] = search.sources.try_emplace(next.value);
+      if (is_new && search.expanded > kManyExpanded && has_dead_relaxation(next)) {
+        search.sources.erase(next.value);
+        remember(next, kDead, Use::lengths);
+        continue;
+      }
       source->second.push_back(from.value);
-      if (is_new) search.add(next, depth + 1, distance_guess(next), exprs_[next].min_length);
+      if (is_new) {
+        const Search::Seen seen{next, depth + 1, static_cast<std::uint32_t>(index), static_cast<std::uint8_t>(c)};
+        search.add(seen, distance_guess(next), exprs_[next].min_length);
+      }
     }
   }
   if (shortest == kUnknown) return false;
-  remember(from, std::min(shortest, kMaxLength - 1) + 1, use_for(nearest));
+  remember(from, std::min(shortest, kMaxLength - 1) + 1, use_for(search.nearest.state));
   return true;
 }
 

@@ -3,7 +3,9 @@
 //   1. Most expressions are live by their form (Expr::nonempty): constructors drop the empty language, so only
 //      complements, intersections, assertions and JSON escapes can be dead without being the empty expression.
 //   2. Sequences, unions, repeats and members combine the lengths of their parts.
-//   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search.
+//   3. Other states are searched, the shortest remainder first. Verdicts are memoised for each state of the search. A
+//      longer search tries the texts that others have found (known_texts.h). A still longer one leaves out the states
+//      of which fewer operands have no text in common (relaxations_of): these have far fewer states.
 //   4. A text that all guards let pass decides where a guard could make what follows dead (EscapedLengths).
 //   5. An intersection with one operand that calls rules may have infinitely many states. After some work the
 //      question goes to CfgIntersection.
@@ -17,6 +19,7 @@
 
 #include "automaton/character_counts.h"
 #include "automaton/escaped_lengths.h"
+#include "automaton/known_texts.h"
 #include "automaton/witness_text.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
@@ -32,6 +35,7 @@ class Liveness {
         meter_(meter),
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
+        known_texts_(exprs, derivatives, meter),
         witness_text_(exprs, derivatives, meter) {}
 
   // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
@@ -41,6 +45,7 @@ class Liveness {
         meter_(meter),
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
+        known_texts_(exprs, derivatives, meter),
         witness_text_(exprs, derivatives, meter),
         lengths_(other.lengths_),
         bounds_(other.bounds_) {
@@ -120,6 +125,11 @@ class Liveness {
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
   bool excludes_itself(ExprId id) const;
+  // The length of a text that completed another state. Remembers the lengths on the way, so that they fall.
+  std::optional<std::uint32_t> length_by_known_text(ExprId id);
+  bool has_dead_relaxation(ExprId id);
+  bool reach_known_text(Search& search, std::size_t index);
+  void add_text(const Search& search);
   // The length of a text of an intersection that its form shows (WitnessText).
   std::optional<std::uint32_t> length_of_witness(ExprId id, std::size_t longest);
   // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
@@ -144,6 +154,7 @@ class Liveness {
   Meter& meter_;
   CharacterCounts character_counts_;
   EscapedLengths escaped_lengths_;
+  KnownTexts known_texts_;
   WitnessText witness_text_;
   Use use_ = Use::lengths;              // of the call
   std::vector<std::uint32_t> lengths_;  // by expression

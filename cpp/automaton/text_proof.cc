@@ -7,7 +7,7 @@
 namespace detent {
 
 bool TextProof::is_text(ExprId id, int depth) {
-  constexpr int kMaxDepth = 32;
+  constexpr int kMaxDepth = 256;
   if (exprs_[id].is_text) return true;
   if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
   if (depth == kMaxDepth) return false;
@@ -24,6 +24,13 @@ bool TextProof::find(ExprId id, int depth) {
   const Expr& expr = exprs_[id];
   switch (expr.op) {
     case Op::repeat: return is_text_part(expr.part());
+    case Op::rule: {
+      // A text of the rule contains shorter ones of the rule. So by induction, the rule counts as text inside itself.
+      known_[id.value] = true;
+      const bool found = is_text_part(exprs_.definition(id));
+      if (!found) known_.clear();  // what was found inside rests on it
+      return found;
+    }
     case Op::union_of:
     case Op::unordered: return std::ranges::all_of(exprs_.operands(id), is_text_part);
     case Op::intersection: return std::ranges::any_of(exprs_.operands(id), is_text_part);

@@ -24,10 +24,11 @@ class WitnessText {
   // if its form shows one and all other operands contain it. Nothing otherwise, which is no verdict. No guards and
   // lookbehinds may be inside. Cost: linear in `longest` and in the number of members.
   std::optional<std::string> find(ExprId id, std::size_t longest) { return find(id, longest, 0); }
+  // A short text of any other `id`, as its form shows it.
+  std::optional<std::string> shown_by(ExprId id, std::size_t longest) { return write(id, longest, 0); }
 
  private:
   std::optional<std::string> find(ExprId id, std::size_t longest, int depth);
-  // A short text of `id` as its form shows it.
   std::optional<std::string> write(ExprId id, std::size_t longest, int depth);
   // Adds the parts whose texts follow each other in a text of `id`, the last one first; false if the form shows none.
   bool add_parts(ExprId id, std::size_t longest, std::vector<ExprId>& parts) const;

@@ -11,6 +11,7 @@
 //   6. All UTF-8 texts, T, absorb an x that is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern
 //      that may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of
 //      n such patterns has 2^n states where n would do.
+//   7. An intersection is empty if an operand needs more bytes than another one may have.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -391,8 +392,11 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   expr.b_ = static_cast<std::uint32_t>(parts.size());
   Hash128 total{};
   bool only_token_bytes = false;
+  std::uint32_t shortest = 0, longest = UINT32_MAX;
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
+    if (operand.min_length != UINT32_MAX) shortest = std::max(shortest, operand.min_length);  // otherwise not known
+    longest = std::min(longest, operand.max_length);
     expr.nullable &= operand.nullable;
     expr.is_text |= operand.is_text;
     expr.in_alphabet |= operand.in_alphabet;
@@ -402,6 +406,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     expr.min_length = std::max(expr.min_length, operand.min_length);
     total = sum(total, mix(Hash128{}, operand.hash));
   }
+  if (shortest > longest) return kEmpty;
   if (!expr.has_lookbehind && !expr.has_lookbehind_end) {  // otherwise a context decides whether the empty string is in
     if (parts[0] == kEpsilon) return expr.nullable ? kEpsilon : kEmpty;
     bound_infinite_intersection(expr, parts);
