@@ -53,3 +53,16 @@ def test_a_table_of_a_rule_that_calls_itself_is_not_advised_to_be_larger() -> No
     guide = detent.compile(detent.gbnf('root ::= "(" root ")" | "a"'), VOCABULARY)
     with pytest.raises(LimitError, match="max_states=50; keep to a guide's matcher where a rule calls itself"):
         guide.to_table(max_states=50)
+
+
+def test_a_grammar_in_a_string_is_named_with_what_to_write() -> None:
+    text = """start: NAME ("OR"i NAME)*
+    NAME: /[a-z]+/
+    %ignore " "
+    """
+    schema = {"type": "string", "format": "q"}
+    with pytest.raises(LimitError, match="the format 'q' stands in a JSON string"):
+        detent.compile(detent.json_schema(schema, formats={"q": detent.grammar(text)}), VOCABULARY)
+    free = detent.json_schema(schema, formats={"q": detent.grammar(text, lexer="dynamic_complete")})
+    detent.compile(free, VOCABULARY)
+    assert free.accepts('"x or y"')

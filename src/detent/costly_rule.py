@@ -10,7 +10,7 @@ from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
 from detent.language import Language
 from detent.limits import Limits
-from detent.origin import Alternatives, HasParts
+from detent.origin import Alternatives, HasParts, HasRemedy
 
 __all__ = ["costly_rule"]
 
@@ -41,16 +41,19 @@ def costly_rule(language: Language[Any], error: LimitError) -> LimitError:
     """Return the error of a rule that reached a limit, with the part that costs most; others as they are."""
     if error.subject not in _SUBJECTS:
         return error
+    path, part = _costly_part(language)
+    source = part._origin.source
+    remedy = source.remedy() if isinstance(source, HasRemedy) else None
     return LimitError(
-        f"{_costly_part(language)}: {error}; {_REMEDY}",
+        f"{_named(path, part)}: {error}; {remedy or _REMEDY}",
         subject=_SUBJECTS[error.subject],
         limit=error.limit,
         given=error.given,
     )
 
 
-def _costly_part(language: Language[Any]) -> str:
-    """Name the innermost part that reaches small limits by itself; the whole if none of several does.
+def _costly_part(language: Language[Any]) -> tuple[str, Language[Any]]:
+    """Return the innermost part that reaches small limits by itself; the whole if none of several does.
 
     Parts are searched breadth first. A part that reaches no limit is cheap at its beginning only, so its parts follow.
     """
@@ -60,7 +63,7 @@ def _costly_part(language: Language[Any]) -> str:
         for name, part in _parts(whole):
             probes += 1
             if probes > _MAX_PROBES:
-                return _named(*found)
+                return found
             inner = path + (name if name.startswith("/") else f" {name} "), part
             if _reaches_limit(part):
                 found = inner
@@ -68,7 +71,7 @@ def _costly_part(language: Language[Any]) -> str:
                 pending.append(inner)
                 break
             pending.append(inner)
-    return _named(*found)
+    return found
 
 
 def _parts(language: Language[Any]) -> Iterator[tuple[str, Language[Any]]]:

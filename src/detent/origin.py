@@ -30,6 +30,7 @@ __all__ = [
     "FindsWords",
     "Form",
     "HasParts",
+    "HasRemedy",
     "Hint",
     "InStrings",
     "Origin",
@@ -76,6 +77,14 @@ class HasParts(Protocol):
 
     def parts(self) -> Iterator[tuple[str, Language[Any]]]:
         """Yield the name of each part, such as its JSON pointer, and its language; not the parts of parts."""
+
+
+@runtime_checkable
+class HasRemedy(Protocol):
+    """A source that may know why its language costs much."""
+
+    def remedy(self) -> str | None:
+        """Return what to write instead, or None if nothing is known."""
 
 
 class FindsWords(Protocol):

@@ -135,6 +135,16 @@ class SchemaSource:
             source = SchemaSource(inner, self.options, self.build)
             yield pointer, Language(language._node, language.description, _origin=Origin(source=source))
 
+    def remedy(self) -> str | None:
+        """Return what to write in the place of a costly format."""
+        name = self.schema.get("format") if isinstance(self.schema, dict) else None
+        if not isinstance(name, str) or name not in self.options["formats"]:
+            return None
+        return (
+            f"the format {name!r} stands in a JSON string; if it is a grammar whose keywords are names, too, write "
+            "them in letters that names do not have, or make it with grammar(..., lexer='dynamic_complete')"
+        )
+
     def conflict(self) -> str | None:
         """Return the keywords that leave no value."""
         return find_conflict(self.schema, self._is_empty)
