@@ -395,7 +395,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
   std::uint32_t shortest = 0, longest = UINT32_MAX;
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
-    if (operand.min_length != UINT32_MAX) shortest = std::max(shortest, operand.min_length);  // otherwise not known
+    if (operand.exact_length) shortest = std::max(shortest, operand.min_length);  // otherwise an upper bound
     longest = std::min(longest, operand.max_length);
     expr.nullable &= operand.nullable;
     expr.is_text |= operand.is_text;
