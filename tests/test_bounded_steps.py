@@ -141,7 +141,7 @@ def test_canonical_masks_of_many_states_are_those_of_the_encodings(pattern: str,
     known = detent.load_model().vocabulary
     guide = detent.compile(detent.regex(pattern), known, canonical=True)
     assert guide.matcher().allowed().size > 100
-    assert guide.state_count < 2_000  # the walk by states has given up: it makes more
+    assert guide.state_count < 6_000  # the walk by states has given up: two tokens lead to more states
     rng = Random(3)
     for _ in range(40):
         ends = [letter for letter in letters if re.fullmatch(pattern, letter + "x" * 20) or letter in pattern]

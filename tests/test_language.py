@@ -131,8 +131,9 @@ def test_very_large_counts(count: int) -> None:
     assert not B.repeat(count).accepts("b" * 10)
     assert B.repeat(0, count).accepts("b" * 10)
     assert B.repeat(0, count) == B.repeat(0, count - 1).repeat(0, 1) | B.repeat(count, count)
+    assert B.repeat(0, count).counterexample(B.repeat()) is None
     with pytest.raises(detent.LimitError, match="automaton states"):
-        B.repeat(0, count).counterexample(B.repeat())  # as many states as counts
+        B.repeat(0, count).counterexample(B.repeat(0, count - 5))  # as many states as counts
 
 
 # --- Immutability
