@@ -111,7 +111,7 @@ def test_a_text_with_values_has_a_limit_of_parts() -> None:
         (detent.regex("éa"), "éb", 1, "'a'", None),
         (detent.regex("é"), "è", 0, r"[\xA9]", None),
         (THOUGHT + detent.integer(), "<think>x</think>no", 16, "[\\-0-9]", "part 4 of 4 (integer)"),
-        (THOUGHT + detent.integer(), "<think>x</think>12.", 18, "the end", None),
+        (THOUGHT + detent.integer(), "<think>x</think>12.", 18, "[0-9] or the end", None),
         (detent.integer() + "!", "12?", 2, "'!'", "part 2 of 2 ('!')"),
         (detent.regex("[a-z]+") & detent.regex(".{2}"), "abc", 2, "the end", "regex '.{2}'"),
         (detent.regex("[a-z]+") - "no", "no", 2, "[a-z]", "the rule without 'no'"),

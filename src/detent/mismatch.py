@@ -202,7 +202,7 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
 
 def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reason | None:
     """Read the parts one after the other; explain the first that the bytes do not meet."""
-    start = 0
+    start = last = 0  # of this part, of the last one
     for index, part in enumerate(parts):
         dfa = part._dfa()
         following = parts[index + 1]._dfa().only_text() if index + 1 < len(parts) else None
@@ -221,8 +221,11 @@ def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reas
                 reason = reason._replace(example=before + reason.example + after)
             inner = f"{name}, {reason.part}" if reason.part else name
             return reason._replace(position=start + reason.position, part=inner)
-        start = end
-    return None  # the last part may go on as well: the state of the whole says with what
+        last, start = start, end
+    if start == len(data):
+        return None
+    _, state = dfa.longest_prefix(data[last:start])
+    return _Reason(start, dfa.expected_text(state), data[:start].decode(errors="replace"))
 
 
 def _cut(text: str) -> str:
