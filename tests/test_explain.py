@@ -182,7 +182,7 @@ _REFUSED = re.compile(
     r"( at byte (?P<offset>\d+), where (?P<byte>b.*?) stands: expected (?P<expected>.+?)"
     r"|: (?P<why>the text is not complete|it has no text, so no rule allows it"
     r"|it is special, and the rule does not ask for it here"
-    r"|it leaves no way to complete the text in the tokens left"
+    r"|(the search of this step ended before it found a|it leaves no) way to complete the text in the tokens left"
     r"|the vocabulary cannot write what would have to follow)"
     r"(: (?P<needed>b.*) takes (?P<count>\d+), and (?P<left>\d+) (is|are) left)?)(, by .+?)?"
     r"(; the shortest completion is (?P<completion>b.*))?$"

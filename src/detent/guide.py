@@ -177,9 +177,9 @@ class Guide(ABC):
         Parameters
         ----------
         max_tokens : int, optional
-            The text is complete when this many tokens are spent. A token is allowed if and only if the rest can be
-            written in the tokens left. Costs nothing until the limit nears. With a canonical guide, or a recursive
-            language, a token is refused too if no completion is *known* to fit.
+            The text is complete when this many tokens are spent. A token is allowed if the rest can be written in the
+            tokens left, and a bounded search finds it. Costs little until the limit nears. With a canonical guide, or
+            a recursive language, a token is refused too if no completion is *known* to fit.
         count_eos : bool
             Whether the host counts the end-of-text token among `max_tokens`.
         headroom : int

@@ -86,7 +86,7 @@ class Refusal:
             found = self.token[self.position : self.position + 1]
             return f" at byte {self.position}, where {found!r} stands: expected {self.expected}{by}"
         if self.kind == "budget":
-            return f": it leaves no way to complete the text in the tokens left{self._shortfall()}"
+            return f": {self._shortfall()}"
         if self.kind == "not canonical":
             written = f"; it writes {shown_bytes(self._encoded)} as {list(self.encoding)}" if self.encoding else ""
             return (
@@ -103,9 +103,14 @@ class Refusal:
 
     def _shortfall(self) -> str:
         if self.tokens_left is None or self.tokens_needed is None or self.needed is None:
-            return ""
+            return "it leaves no way to complete the text in the tokens left"
         are_left = "1 is left" if self.tokens_left == 1 else f"{self.tokens_left} are left"
-        return f": {shown_bytes(self.needed)} takes {self.tokens_needed}, and {are_left}"
+        takes = f"{shown_bytes(self.needed)} takes {self.tokens_needed}, and {are_left}"
+        if self.tokens_needed <= self.tokens_left:
+            return (
+                f"the search of this step ended before it found a way to complete the text in the tokens left: {takes}"
+            )
+        return f"it leaves no way to complete the text in the tokens left: {takes}"
 
     def _ending(self) -> str:
         return f"; the shortest completion is {shown_bytes(self.completion)}" if self.completion else ""
