@@ -472,3 +472,8 @@ def test_a_batch_of_one_in_place_of_a_row_is_told_the_row() -> None:
     matcher = detent.compile(detent.regex("a"), _VOCABULARY).matcher()
     with pytest.raises(detent.ArgumentError, match=r"give the row, mask\[0\]"):
         matcher.fill_mask(detent.allocate_mask(1, len(_VOCABULARY)))
+
+
+def test_a_matcher_is_made_by_a_guide() -> None:
+    with pytest.raises(detent.ArgumentError, match=r"write guide\.matcher\(\)"):
+        detent.Matcher()

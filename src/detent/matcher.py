@@ -87,6 +87,13 @@ class Matcher(_core.Matcher):
     _byte_steps: Mapping[int, bytes] = MappingProxyType({})
     """The bytes of the steps that are no tokens, by step; never changed, so that forks share it."""
 
+    def __init__(self, *started: Any) -> None:
+        """Start a sequence for `Guide.matcher`, which callers use."""
+        try:
+            super().__init__(*started)
+        except TypeError:
+            raise ArgumentError("a Matcher is made by a guide: write guide.matcher()") from None
+
     def advance_bytes(self, text: bytes) -> None:
         """Take bytes as one step that is no token, such as the start of a text that another program has written.
 
