@@ -170,6 +170,17 @@ def test_what_an_operand_excludes_is_dead(excluded: str) -> None:
     assert _core.Automaton(language._node, 250_000, 256 << 20, 1_000).start == 0
 
 
+def check_states(language: detent.Language, strings: list[str], texts: set[str]) -> None:
+    """Compare the live states after all strings, and a completion of each, with all texts of a language."""
+    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+    live = {text[:end] for text in texts for end in range(len(text) + 1)}
+    for prefix in strings:
+        state = dfa.advance(dfa.start, prefix.encode()) if dfa.start else 0
+        assert (state != 0) == (prefix in live)
+        if state:
+            assert prefix + dfa.some_completion(state).decode() in texts
+
+
 @pytest.mark.parametrize("seed", mostly_long(range(300), always=60))
 def test_excluded_operands(seed: int) -> None:
     """Operands beside exclusions that contain some of them: which prefixes are live, by all texts."""
@@ -195,13 +206,7 @@ def test_excluded_operands(seed: int) -> None:
         for text in strings
         if all(re.fullmatch(each, text) for each in taken) and not any(re.fullmatch(each, text) for each in excluded)
     }
-    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
-    live = {text[:end] for text in texts for end in range(len(text) + 1)}
-    for prefix in strings:
-        state = dfa.advance(dfa.start, prefix.encode()) if dfa.start else 0
-        assert (state != 0) == (prefix in live)
-        if state:
-            assert prefix + dfa.some_completion(state).decode() in texts
+    check_states(language, strings, texts)
 
 
 @pytest.mark.parametrize("seed", mostly_long(range(120), always=24))
@@ -233,10 +238,4 @@ def test_many_patterns_in_few_characters(seed: int) -> None:
         for text in strings
         if all(each.fullmatch(text) for each in accepted) and not any(each.fullmatch(text) for each in refused)
     }
-    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
-    live = {text[:end] for text in texts for end in range(len(text) + 1)}
-    for prefix in strings:
-        state = dfa.advance(dfa.start, prefix.encode()) if dfa.start else 0
-        assert (state != 0) == (prefix in live)
-        if state:
-            assert prefix + dfa.some_completion(state).decode() in texts
+    check_states(language, strings, texts)

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import detent
+from detent import _core
+from detent.language import Language
 from detent.queries import ByteDfa
 from tests.support.random_schemas import RandomSchemas
 
@@ -629,4 +631,21 @@ def test_runs_of_a_class_of_bytes(pattern: str, spelling: Any) -> None:
             continue
         matcher = detent.compile(language, vocabulary).matcher()
         matcher.advance_bytes(beginning)
+        assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_condition_that_refuses_the_text_up_to_the_end_of_a_string(seed: int) -> None:
+    """Each quotation mark leads the condition to one state, which is not accepting: the slice ends inside the text."""
+    vocabulary = _VOCABULARIES[seed]
+    any_bytes = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
+    condition = Language(_core.complement(_core.concat([any_bytes, _core.literal(b'"')])), "no quotation mark last")
+    digits = '"' + detent.regex("[0-9]{0,30};")  # a slice whose last byte the condition accepts
+    language = (digits | detent.json_schema({"type": "string", "maxLength": 30}) + "x") & condition
+    automaton = ByteDfa(language._node)._core
+    for text in (b"", b'"', b'"ab', b'"name"'):
+        matcher = detent.compile(language, vocabulary).matcher()
+        if text:
+            matcher.advance_bytes(text)
+        state = automaton.advance(automaton.start, text)
         assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
