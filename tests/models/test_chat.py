@@ -361,3 +361,23 @@ def test_a_call_keeps_the_id_that_the_model_wrote() -> None:
 
 
 def get_weather_of(city: str) -> None: ...
+
+
+@pytest.mark.parametrize("properties", [None, 5, "ab", ["a", 1], {1: {}}])
+def test_the_names_of_arguments_must_be_known(properties: Any) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}
+    with pytest.raises(ArgumentError, match="properties in parameters of the tool 'f' must be a dict of names"):
+        Chat("hi", tools=[tool])
+    with pytest.raises(ArgumentError, match="the tool 'f'"):
+        detent.generate(detent.load_model(), Chat("hi", tools=[tool]))
+
+
+def test_a_deep_tool_is_refused_by_a_template_that_writes_it() -> None:
+    deep: dict[str, Any] = {"type": "object"}
+    for _ in range(20_000):
+        deep = {"type": "object", "properties": {"a": deep}}
+    chat = Chat("hi", tools=[{"name": "f", "parameters": deep}])
+    assert ChatTemplate(EACH).render(Chat("hi")) == "hi"
+    with pytest.raises(ArgumentError, match="nested so deep"):
+        ChatTemplate(SOURCE).render(chat)
+    assert chat.mapped(str.upper).tools[0]["FUNCTION"]["NAME"] == "F"

@@ -32,8 +32,16 @@ WEATHER = {
 }
 ALARM = {"name": "set_alarm", "parameters": {"type": "object", "properties": {"hour": {"type": "integer"}}}}
 TOOLS = [{"type": "function", "function": function} for function in (WEATHER, ALARM)]
+NONE_ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}
+UNNAMED = [{"properties": each} for each in (None, 5, ["a", 1], "ab")]
+"""Parameters whose names a chat template cannot tell."""
+MALFORMED = [{"properties": {"a": each}} for each in (5, {"enum": 5}, {"enum": {"b": 1}})]
 ASK = [{"role": "user", "content": "What is the weather in Oslo in celsius?"}]
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": True}}
+
+
+def tool(parameters: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "f", "parameters": parameters}}
 
 
 def chat(client: Any, **arguments: Any) -> Any:
@@ -162,6 +170,10 @@ class TestChat:
             ),
             ({"tool_choice": {"type": "function", "function": {"name": "g"}}, "tools": TOOLS}, "tool_choice"),
             ({"tool_choice": "required"}, "tool_choice"),
+            ({"tool_choice": NONE_ALLOWED, "tools": TOOLS}, "tool_choice"),
+            *[({"tools": [tool(each)]}, "tools[0].function.parameters") for each in UNNAMED],
+            ({"tools": [tool(UNNAMED[0])], "tool_choice": "none"}, "tools[0].function.parameters"),
+            *[({"tools": [tool(each)]}, "tools#/properties/a") for each in MALFORMED],
             ({"tools": [*TOOLS, TOOLS[0]]}, "tools"),
             ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
             ({"messages": []}, "messages"),
@@ -280,6 +292,8 @@ class TestResponses:
             ({"previous_response_id": "x"}, "previous_response_id"),
             ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": 3}}}}, "text.format.schema"),
             ({"tools": [{"type": "web_search"}]}, "tools[0]"),
+            ({"tool_choice": {"type": "allowed_tools", "mode": "required", "tools": []}}, "tool_choice"),
+            ({"tools": [{"type": "function", "name": "f", "parameters": UNNAMED[0]}]}, "tools[0].parameters"),
             ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input[0].content[0].type"),
         ],
     )

@@ -64,6 +64,35 @@ def test_other_schemas_are_left_to_the_solver(schema):
     assert simple_object_node(schema) is None
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"enum": 5},
+        {"enum": True},
+        {"enum": "ab"},
+        {"enum": {"a": 1}},
+        {"enum": ("a", "b")},
+        {"enum": {"a"}},
+        {"const": b"x"},
+        {"const": {1: 2}},
+        {"type": "string", "minLength": 10**30},
+    ],
+)
+def test_malformed_members_are_left_to_the_solver(member):
+    assert simple_object_node({"type": "object", "properties": {"a": member}, "additionalProperties": False}) is None
+
+
+def test_deep_constants_are_left_to_the_solver():
+    deep = []
+    for _ in range(50_000):
+        deep = [deep]
+    for member in ({"const": deep}, {"enum": [deep]}):
+        schema = {"type": "object", "properties": {"a": member}, "additionalProperties": False}
+        assert simple_object_node(schema) is None
+        with pytest.raises(detent.LimitError, match="nested over 100 deep"):
+            detent.calls({"name": "f", "parameters": schema}, style="qwen3")
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_names_are_a_trie(seed):
     rng = Random(seed)

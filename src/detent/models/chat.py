@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from detent.errors import ArgumentError
 from detent.sources.calls.function import Call, read_functions
 from detent.sources.nodes import short_repr
+from detent.sources.trampoline import trampoline
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired, Self
@@ -116,11 +117,22 @@ class Chat:
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(key): _mapped(each, change) for key, each in value.items()}
-    return [_mapped(each, change) for each in value] if isinstance(value, list) else value
+    def mapped(value: Any) -> Generator[Any, Any, Any]:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, dict):
+            changed = {}
+            for key, each in value.items():
+                changed[change(key) if isinstance(key, str) else key] = yield each
+            return changed
+        if isinstance(value, list):
+            items = []
+            for each in value:
+                items.append((yield each))
+            return items
+        return value
+
+    return trampoline(mapped, value)
 
 
 def _read_message(message: object) -> dict[str, Any]:

@@ -170,6 +170,10 @@ class ChatTemplate:
             return _compile(self._source(chat))[0].render(variables)
         except _RefusedError as error:
             raise ArgumentError(f"the chat template of the model refuses the conversation: {error}") from None
+        except RecursionError:
+            raise ArgumentError(
+                "the chat template of the model cannot write a tool or a variable that is nested so deep; flatten it"
+            ) from None
         except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelError(f"the chat template of the model fails: {type(error).__name__}: {error}") from None
 

@@ -14,7 +14,7 @@ from detent.models.chat import Chat
 from detent.serve.errors import ApiError, from_detent
 from detent.serve.requests import check_length
 from detent.serve.rules import Rule, grammar_rule, regex_rule
-from detent.sources.calls.function import read_functions
+from detent.sources.calls.function import Function, read_functions
 from detent.turns import Style, Turn, turn
 
 __all__ = ["Conversation", "Effort", "ToolDefinition", "rule_of_turn", "select_tools"]
@@ -67,14 +67,21 @@ class ToolDefinition:
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": {key: value for key, value in function.items() if value is not None}}
 
-    def held(self) -> object:
+    def read(self) -> Function:
+        """Return the function that the tool is; raise `ApiError` if it is none."""
+        try:
+            [function] = read_functions(self.as_function())
+        except ArgumentError as error:
+            raise from_detent(error, self.param) from error
+        return function
+
+    def held(self) -> Function:
         """Return the tool for `detent.turn`, with the language of its input; it may take a while."""
         if self.grammar is None:
-            return self.as_function()
+            return self.read()
         syntax, definition = self.grammar
         rule = _INPUTS[syntax](self.param, definition)
-        [function] = read_functions(self.as_function())
-        return replace(function, formats={_INPUT: rule.language()})
+        return replace(self.read(), formats={_INPUT: rule.language()})
 
 
 @dataclass(frozen=True)
@@ -115,12 +122,9 @@ class Conversation:
         for message in self.messages:
             check_length(model, str(message.get("content") or ""), "messages")
         is_told = self.tools and self.tool_choice != "none"
+        told = [tool.read() for tool in self.tools] if is_told else ()
         try:
-            chat = Chat(
-                list(self.messages),  # type: ignore[arg-type]
-                tools=[tool.as_function() for tool in self.tools] if is_told else (),
-                **self.variables,
-            )
+            chat = Chat(list(self.messages), tools=told, **self.variables)  # type: ignore[arg-type]
             return list(model.encode_chat(chat))
         except ArgumentError as error:
             raise from_detent(error, "messages") from error
@@ -139,9 +143,11 @@ def select_tools(
             known = ", ".join(names) or "none"
             message = f"tool_choice names {name!r}, but the tools are: {known}"
             raise ApiError(400, message, param="tool_choice", code="invalid_value")
-    if choice == "required" and not tools:
-        raise ApiError(400, "tool_choice is required, but there are no tools", param="tool_choice")
-    return [tool for tool in tools if allowed is None or tool.name in allowed]
+    callable_tools = [tool for tool in tools if allowed is None or tool.name in allowed]
+    if choice == "required" and not callable_tools:
+        which = "no tools" if allowed is None else "no allowed tools"
+        raise ApiError(400, f"tool_choice is required, but there are {which}", param="tool_choice")
+    return callable_tools
 
 
 def rule_of_turn(

@@ -62,17 +62,26 @@ def simple_object_node(schema: dict[str, Any]) -> _core.Node | None:
 def _member(schema: Any) -> _core.Node | None:
     if not _is_simple(schema):
         return None
-    listed = schema.get("enum")
-    if listed and schema.keys() <= _LISTED and schema.get("type", "string") == "string" and all(map(_is_plain, listed)):
-        return _JSON.strings(StringSet(dict.fromkeys(listed)))
+    if schema.keys() <= _LISTED and schema.get("type", "string") == "string" and _are_plain(schema.get("enum")):
+        return _JSON.strings(StringSet(dict.fromkeys(schema["enum"])))
     known = simple_object_node(schema) if "properties" in schema else None
     if known is not None:
         return known
-    return _compiled(json.dumps({key: value for key, value in schema.items() if key not in _NOTES}))
+    text = _json_text({key: value for key, value in schema.items() if key not in _NOTES})
+    return None if text is None else _compiled(text)
 
 
-def _is_plain(text: object) -> bool:
-    return isinstance(text, str) and text.isascii()
+def _are_plain(texts: object) -> bool:
+    return isinstance(texts, list) and bool(texts) and all(isinstance(text, str) and text.isascii() for text in texts)
+
+
+def _json_text(schema: dict[str, Any]) -> str | None:
+    """Return a schema as JSON; None where it is no JSON, such as a tuple, or nested too deep."""
+    try:
+        text = json.dumps(schema)
+        return text if json.loads(text) == schema else None
+    except (TypeError, ValueError, RecursionError):  # the error of the whole schema says where
+        return None
 
 
 def _is_simple(schema: object) -> bool:

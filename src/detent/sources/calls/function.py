@@ -183,6 +183,13 @@ def _parameters(tool: Mapping[str, Any], name: str) -> dict[str, Any]:
         raise ArgumentError(
             f"{given[0]} of the tool {name} must be of the type 'object', got {short_repr(schema['type'])}"
         )
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or not all(isinstance(each, str) for each in properties):
+        # Chat templates name the arguments before the schema is judged as a whole.
+        raise ArgumentError(
+            f"properties in {given[0]} of the tool {name} must be a dict of names and schemas, got "
+            f"{short_repr(properties)}"
+        )
     return schema
 
 

@@ -12,7 +12,7 @@ from detent.sources.calls.python_strings import any_string, constant_string, str
 from detent.sources.json_schema.emit.numbers import any_number, number_text
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.solve.number_sets import NumberSet
-from detent.sources.json_schema.solve.string_sets import StringSet
+from detent.sources.json_schema.solve.string_sets import StringSet, lower_count, upper_count
 from detent.sources.nodes import concat, optional, short_repr, union
 from detent.sources.regex import regex
 
@@ -55,7 +55,7 @@ class PythonSpelling(Spelling):
         if strings.listed is not None:
             return union(*map(constant_string, strings.listed))
         if not strings.nodes and not strings.excluded:
-            return any_string(strings.min_length, strings.max_length)
+            return any_string(lower_count(strings.min_length), upper_count(strings.max_length))
         return string_matching(strings.node())
 
     def numbers(self, sets: Sequence[NumberSet]) -> _core.Node:
