@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -362,3 +364,37 @@ def test_a_token_that_only_the_quotation_mark_follows():
         matcher = detent.compile(language, vocabulary, canonical=True).matcher()
         matcher.advance(1)
         assert set(matcher.allowed().tolist()) == first, bounds
+
+
+def test_pieces_without_split_where_a_token_leaves_no_room_for_the_ending(tmp_path: Path) -> None:
+    """An uncertain token of a slice may be dead where the number of characters is bounded."""
+    pieces = ["<unk>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", "a", "b", '"', '\u2581"']
+    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    file = tmp_path / "tokenizer.json"
+    tokenizer = {
+        "version": "1.0",
+        "added_tokens": [{"id": number, "content": pieces[number], **special} for number in range(2)],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "unk_token": "<unk>",
+            "byte_fallback": False,
+            "vocab": {piece: number for number, piece in enumerate(pieces)},
+            "merges": [["\u2581", '"']],
+        },
+    }
+    file.write_text(json.dumps(tokenizer))
+    vocabulary = detent.Vocabulary.from_file(file, eos_token_ids=[1])
+    language = detent.json_schema({"type": "string", "pattern": '^[a"]*b$', "maxLength": 4})
+    matcher = detent.compile(language, vocabulary, canonical=True).matcher()
+    for piece in '"aaa':
+        matcher.advance(pieces.index(piece))
+    assert [vocabulary.token_bytes(token) for token in matcher.allowed().tolist()] == [b"b"]

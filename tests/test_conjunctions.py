@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from itertools import pairwise, product
 from random import Random
 
@@ -239,3 +242,21 @@ def test_many_patterns_in_few_characters(seed: int) -> None:
         if all(each.fullmatch(text) for each in accepted) and not any(each.fullmatch(text) for each in refused)
     }
     check_states(language, strings, texts)
+
+
+_ASKED_WITHIN = """
+import detent
+schema = {"anyOf": [
+    {"type": "string", "maxLength": 36, "pattern": "^[^c]*-[ab]{4}$", "not": {"pattern": "a$"}},
+    {"type": "string", "maxLength": 40, "pattern": "^b"},
+]}
+for _ in range(40):
+    vocabulary = detent.Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_token_ids=[256])
+    detent.compile(detent.json_schema(schema) & detent.without("}", '" '), vocabulary)
+"""
+
+
+def test_known_texts_that_are_dropped_while_they_are_read() -> None:
+    """A row that is made for a known text asks for other states, whose texts drop it; glibc fills what is freed."""
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}
+    subprocess.run([sys.executable, "-c", _ASKED_WITHIN], env=environment, check=True, timeout=120)

@@ -649,3 +649,29 @@ def test_a_condition_that_refuses_the_text_up_to_the_end_of_a_string(seed: int) 
             matcher.advance_bytes(text)
         state = automaton.advance(automaton.start, text)
         assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
+
+
+_ENDINGS = ["^[ab]*ccccc$", "^[ab]*(c[ab]*){3}$", "@a\\.b$", "^a*-[ab]{4}$", "b"]
+_TOKEN_BYTES = {letter * count for letter in (b"a", b"b", b"ab", b"c", b"@a.b", b"-a") for count in range(1, 20)}
+
+
+@pytest.mark.parametrize("condition", ["b", "ab", "without ab", "not bb"])
+@pytest.mark.parametrize("pattern", _ENDINGS)
+def test_a_condition_that_is_met_inside_a_string_that_needs_an_ending(pattern: str, condition: str) -> None:
+    """Where no text can miss the condition any more, the state is the string alone, and is still inside it."""
+    tokens = sorted({*(bytes([byte]) for byte in range(256)), *_TOKEN_BYTES})
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    if condition == "without ab":
+        wanted = detent.without("ab")
+    else:
+        wanted = ~detent.regex("(?s)[^b]*") if condition == "not bb" else detent.containing(condition)
+    for maximum in (9, 20, 24, 40):
+        language = detent.json_schema({"type": "string", "maxLength": maximum, "pattern": pattern}) & wanted
+        automaton = ByteDfa(language._node)._core
+        for text in (b'"', b'"a', b'"ab', b'"bb', b'"bbbbbbbb'):
+            state = automaton.advance(automaton.start, text)
+            if state == 0:
+                continue
+            matcher = detent.compile(language, vocabulary).matcher()
+            matcher.advance_bytes(text)
+            assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), (maximum, text)

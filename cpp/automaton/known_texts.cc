@@ -14,14 +14,16 @@ constexpr std::size_t kMostRemembered = 4'096;    // expressions, of each text
 void KnownTexts::add(Text text) {
   if (text.size() > kLongest) return;
   if (texts_.size() == kMost) texts_.pop_back();
-  texts_.insert(texts_.begin(), {std::move(text), {}});
+  texts_.insert(texts_.begin(), std::make_shared<Known>(Known{std::move(text), {}}));
 }
 
-const KnownTexts::Text* KnownTexts::find(ExprId id) {
-  for (std::size_t i = 0; i < texts_.size(); ++i) {
-    if (texts_[i].text.size() < exprs_[id].min_length || !contains(texts_[i], id, 0)) continue;
-    if (i > 0) std::swap(texts_[i], texts_[i - 1]);
-    return &texts_[i > 0 ? i - 1 : 0].text;
+std::shared_ptr<const KnownTexts::Text> KnownTexts::find(ExprId id) {
+  const std::vector<std::shared_ptr<Known>> texts = texts_;  // `contains` may change the list
+  for (const std::shared_ptr<Known>& known : texts) {
+    if (known->text.size() < exprs_[id].min_length || !contains(*known, id, 0)) continue;
+    const auto position = std::ranges::find(texts_, known);
+    if (position != texts_.begin() && position != texts_.end()) std::iter_swap(position, position - 1);
+    return {known, &known->text};
   }
   return nullptr;
 }
@@ -36,15 +38,14 @@ bool KnownTexts::contains(Known& known, ExprId id, int depth) {
     if (expr.op == Op::complement) return !contain(expr.part());
   }
   if (known.is_in.size() > kMostRemembered) known.is_in.clear();
-  const auto [entry, is_new] = known.is_in.try_emplace(id.value);
-  if (!is_new) return entry->second;
+  if (const auto entry = known.is_in.find(id.value); entry != known.is_in.end()) return entry->second;
   meter_.step(1 + std::ssize(known.text) / 16);  // rows that are new count by themselves
   ExprId at = id;
   for (std::uint8_t byte_class : known.text) {
     if (at == ExprSet::kEmpty) break;
     at = derivatives_.row(at)[byte_class];
   }
-  return entry->second = exprs_[at].nullable;
+  return known.is_in[id.value] = exprs_[at].nullable;
 }
 
 }  // namespace detent

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -23,8 +23,8 @@ class KnownTexts {
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
 
   void add(Text text);
-  // A known text of `id`, or the end of one; null where none fits. Cost: at the first time, linear in the texts.
-  const Text* find(ExprId id);
+  // A known text of `id`; null where none fits. Cost: at the first time, linear in the texts.
+  std::shared_ptr<const Text> find(ExprId id);
 
  private:
   static constexpr int kMaxDepth = 4;  // operators; what lies deeper is read byte by byte
@@ -33,12 +33,13 @@ class KnownTexts {
     std::unordered_map<std::uint32_t, bool> is_in;  // by expression
   };
 
+  // A new row may ask whether a state is live, which finds and adds texts: `known` may be dropped meanwhile.
   bool contains(Known& known, ExprId id, int depth);
 
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Meter& meter_;
-  std::vector<Known> texts_;  // the most recently used first
+  std::vector<std::shared_ptr<Known>> texts_;  // the most recently used first
 };
 
 }  // namespace detent

@@ -372,7 +372,7 @@ void Liveness::add_text(const Search& search) {
     if (const std::optional<std::string> shown = witness_text_.shown_by(end, kShortWitness)) {
       const auto class_of = [this](char byte) { return derivatives_.class_of()[static_cast<std::uint8_t>(byte)]; };
       std::ranges::transform(*shown, std::back_inserter(text), class_of);
-    } else if (const KnownTexts::Text* rest = known_texts_.find(end)) {
+    } else if (const std::shared_ptr<const KnownTexts::Text> rest = known_texts_.find(end)) {
       text = *rest;
     } else {
       return;
@@ -389,7 +389,7 @@ void Liveness::add_text(const Search& search) {
 std::optional<std::uint32_t> Liveness::length_by_known_text(ExprId id) {
   const Expr& expr = exprs_[id];
   if (expr.op != Op::intersection || !is_self_contained(expr)) return std::nullopt;
-  const KnownTexts::Text* text = known_texts_.find(id);
+  const std::shared_ptr<const KnownTexts::Text> text = known_texts_.find(id);
   if (!text) return std::nullopt;
   const auto length = static_cast<std::uint32_t>(text->size());
   if (use_ == Use::bounds) return length;

@@ -114,16 +114,42 @@ std::vector<std::string> after_bytes(const ExprSet& exprs, const std::vector<Exp
   return found;
 }
 
-// The operand of an intersection that begins with a JSON string, if there is one only; the empty language otherwise.
-ExprId string_operand(const ExprSet& exprs, ExprId id) {
-  if (exprs[id].op != Op::intersection) return ExprSet::kEmpty;
-  ExprId found = ExprSet::kEmpty;
-  for (ExprId operand : exprs.operands(id)) {
-    if (exprs[split_first(exprs, operand).first].op != Op::json_escaped) continue;
-    if (found != ExprSet::kEmpty) return ExprSet::kEmpty;
-    found = operand;
+// Whether a text of `id` may begin inside a JSON string, as far as its form shows.
+bool may_begin_inside_string(const ExprSet& exprs, ExprId id, int depth) {
+  constexpr int kMaxDepth = 8;
+  const Expr& expr = exprs[id];
+  const auto may_begin = [&](ExprId part) { return may_begin_inside_string(exprs, part, depth + 1); };
+  if (depth == kMaxDepth) return true;
+  switch (expr.op) {
+    case Op::json_escaped: return true;
+    case Op::bytes:
+    case Op::text:
+    case Op::epsilon:
+    case Op::empty:
+    case Op::complement: return false;  // a condition
+    case Op::repeat: return may_begin(expr.part());
+    case Op::concat: return may_begin(expr.first()) || (exprs[expr.first()].nullable && may_begin(expr.second()));
+    case Op::union_of:
+    case Op::intersection: return std::ranges::any_of(exprs.operands(id), may_begin);
+    default: return expr.op != Op::ordered && expr.op != Op::unordered && expr.op != Op::rule;
   }
-  return found;
+}
+
+// Whether a state, or exactly one operand of an intersection, begins inside a JSON string. Nothing where that depends
+// on the alternative.
+std::optional<bool> is_inside_string(const ExprSet& exprs, ExprId id) {
+  const std::vector<ExprId> operands = exprs[id].op == Op::intersection
+                                           ? std::vector<ExprId>(exprs.operands(id).begin(), exprs.operands(id).end())
+                                           : std::vector<ExprId>{id};
+  int strings = 0;
+  for (ExprId operand : operands) {
+    if (exprs[split_first(exprs, operand).first].op == Op::json_escaped) {
+      ++strings;
+    } else if (may_begin_inside_string(exprs, operand, 0)) {
+      return std::nullopt;
+    }
+  }
+  return strings > 1 ? std::nullopt : std::optional(strings == 1);
 }
 
 // Whether the completions of an expression depend neither on the text around it nor on rules.
@@ -193,7 +219,7 @@ std::optional<std::uint32_t> SliceAnalysis::longest_stay(ExprId state) {
   const auto known = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) -> std::optional<Found> {
     const auto entry = longest_stays_.find(state.value);
     if (entry != longest_stays_.end()) return std::optional<Found>(std::in_place, entry->second);
-    if (string_operand(exprs, state) != ExprSet::kEmpty) return std::nullopt;
+    if (is_inside_string(exprs, state).value_or(false)) return std::nullopt;
     return std::optional<Found>(std::in_place, std::nullopt);
   });
   if (known) return *known;
@@ -215,9 +241,10 @@ std::optional<std::uint32_t> SliceAnalysis::find_longest_stay(ExprId state) {
     const ExprId* row = automaton_.row(states[i]);
     for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
       if (row[c] == ExprSet::kEmpty) continue;
-      const bool is_inside = automaton_.edit(
-          [&](ExprSet& exprs, Derivatives&, Liveness&) { return string_operand(exprs, row[c]) != ExprSet::kEmpty; });
-      if (!is_inside) {
+      const std::optional<bool> is_inside =
+          automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return is_inside_string(exprs, row[c]); });
+      if (!is_inside) return std::nullopt;
+      if (!*is_inside) {
         if (std::exchange(stays[i], 1) != 1) nearest_first.push_back(i);
         continue;
       }

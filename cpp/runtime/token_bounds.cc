@@ -14,7 +14,7 @@ TokenBounds::TokenBounds(const TokenizedLanguage& language, CompletionSearch& se
 
 std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
-  if (target == TransitionRow::kRefused) return kInfinite;
+  if (target == TransitionRow::kRefused || next == ExprSet::kEmpty) return kInfinite;
   const PositionId position = row_.targets[target];
   CompletionSearch::Arrival& at = arrival(next, target);
   if (no_unsplit_) {
@@ -27,14 +27,14 @@ std::uint32_t TokenBounds::of(std::uint32_t token, ExprId next) {
 
 std::uint32_t TokenBounds::bytes_of(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
-  if (target == TransitionRow::kRefused) return kInfinite;
+  if (target == TransitionRow::kRefused || next == ExprSet::kEmpty) return kInfinite;
   const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};
   return search_.immediate_bound({next, after, token}, arrival(next, target)).value_or(kInfinite);
 }
 
 bool TokenBounds::leads_on(std::uint32_t token, ExprId next) {
   const std::uint16_t target = row_.target_of(token);
-  if (target == TransitionRow::kRefused) return false;
+  if (target == TransitionRow::kRefused || next == ExprSet::kEmpty) return false;
   CompletionSearch::Arrival& at = arrival(next, target);
   if (no_unsplit_ && at.may_end) return true;
   const SplitPosition after{row_.targets[target], language_.transitions.unsplit_after(at_.unsplit, token)};

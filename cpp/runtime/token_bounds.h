@@ -28,7 +28,8 @@ class TokenBounds {
   bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
   // Clears the bits of the refused tokens; inside a character of none.
   void remove_refused(std::span<std::uint32_t> mask_row) const { row_.remove_refused(mask_row); }
-  // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end.
+  // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end. `next` may be dead: an
+  // uncertain token of a slice is one that some state of the slice allows.
   std::uint32_t of(std::uint32_t token, ExprId next);
   // The same in bytes; kInfinite also where only a search tells it.
   std::uint32_t bytes_of(std::uint32_t token, ExprId next);
