@@ -82,6 +82,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "canonical_conjunction_walk",
             "canonical_constraint",
             "canonical_masks",
+            "canonical_slice_walk",
             "canonical_slices",
             "completion_search",
             "completions",
