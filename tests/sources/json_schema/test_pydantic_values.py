@@ -75,6 +75,11 @@ class Named(pydantic.BaseModel):  # type: ignore[name-defined,misc]
     first: int = Field(validation_alias=pydantic.AliasPath("d", 0))
 
 
+class Unheld(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    held: Cat
+    pairs: dict[tuple[int, int], int]
+
+
 class Chosen(pydantic.BaseModel):  # type: ignore[name-defined,misc]
     first: int = Field(validation_alias=pydantic.AliasChoices(pydantic.AliasPath("d", 0), "x"))
 
@@ -167,6 +172,7 @@ AGREEING: dict[str, Any] = {
     "literal above": bounded(Literal[1, 2, 3], ge=2),
     "rank above": bounded(Rank, ge=2),
     "truth above": bounded(bool, ge=1),
+    "finite numbers": bounded(int | Decimal | float, allow_inf_nan=False),
     "number or nothing": bounded(int | float | None, gt=1),
     "pattern, checked": Annotated[str, KEPT, Field(pattern="^[ab]{2}$")],
     "hashable": Hashable,
@@ -339,6 +345,7 @@ def test_texts_of_types(kind: Any, taken: list[str], refused: list[str]) -> None
         (Named, ['{"first":2}'], ["{}", '{"d":[2]}']),
         (AGREEING["number above"], ["2", "1.5"], ["1", "0.5", "-2"]),
         (AGREEING["number or nothing"], ["2", "null"], ["1"]),
+        (AGREEING["finite numbers"], ["1", "1e+308", '"1.5"'], ["1e+309", "1" + 309 * "0", '"1' + 309 * "0" + '"']),
         (AGREEING["short text or list"], ['"ab"', "[1,2]"], ['"abc"', "[1,2,3]"]),
         (AGREEING["literal above"], ["2", "3"], ["1"]),
         (AGREEING["rank above"], ["2"], ["1"]),
@@ -368,7 +375,8 @@ def test_patterns_of_urls_are_those_of_python() -> None:
         (bounded(Decimal, max_digits=301), "max_digits=301 is above 300"),
         (bounded(dt.time, ge=dt.time(9, tzinfo=UTC)), "times have no order"),
         (Annotated[pydantic.AwareDatetime, Field(ge=NOON)], "must all have an offset, or none"),
-        (Pathed, r"\['d', 0\] is a path"),
+        (Pathed, r"^Pathed.first: the alias \['d', 0\] is a path"),
+        (list[Unheld], "^Unheld.pairs: keys of the type 'tuple'"),
         (Annotated[pydantic.AnyUrl, pydantic.UrlConstraints(allowed_schemes=["FOO"])], "no URL has a scheme of"),
         (Pair, "from no JSON value"),
         (Literal[Colour.RED, "blue"], "from no JSON value"),

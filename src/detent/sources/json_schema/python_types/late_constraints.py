@@ -28,9 +28,8 @@ _LENGTHS = ("min_length", "max_length")
 _COLLECTIONS = ("list", "tuple", "deque", "set", "frozenset", "dict", "frozendict", "ordered-dict", "counter")
 _HELD: dict[str, tuple[str, ...]] = {
     "int": (*BOUNDS, "multiple_of"),
-    "float": (*BOUNDS, "allow_inf_nan"),
-    "decimal": (*BOUNDS, "multiple_of", "max_digits", "decimal_places", "allow_inf_nan"),
-    **dict.fromkeys(("fraction", "date", "time", "datetime", "timedelta"), BOUNDS),
+    "decimal": (*BOUNDS, "multiple_of", "max_digits", "decimal_places"),
+    **dict.fromkeys(("float", "fraction", "date", "time", "datetime", "timedelta"), BOUNDS),
     **dict.fromkeys(("str", *_COLLECTIONS), _LENGTHS),
 }
 _WRAPPERS = {
@@ -52,7 +51,7 @@ def with_constraints_inside(schema: Any, definitions: Mapping[str, Any]) -> Any:
         return schema
     function = schema["function"]["function"]
     if getattr(function, "__name__", None) == "forbid_inf_nan_check" and function.__module__ == _VALIDATORS:
-        constraints: dict[str, Any] = {"allow_inf_nan": False}
+        constraints: dict[str, Any] = {"ge": -sys.float_info.max, "le": sys.float_info.max}  # it makes floats of others
     elif isinstance(function, partial) and function.func.__module__ == _VALIDATORS:
         constraints = function.keywords
     else:
@@ -96,8 +95,8 @@ class _Constraints:
             return {**made, "steps": [*schema["steps"][:-1], self.inside(schema["steps"][-1])]}
         if kind == "definition-ref" and schema["schema_ref"] in self.definitions:
             return self.inside(self.definitions[schema["schema_ref"]])
-        held = {name: value for name, value in self.constraints.items() if (kind, name) != ("int", "allow_inf_nan")}
-        return {**made, **{name: self.combined(kind, name, value, schema.get(name)) for name, value in held.items()}}
+        held = {name: self.combined(kind, name, value, schema.get(name)) for name, value in self.constraints.items()}
+        return {**made, **held}
 
     def inside_function(self, schema: Any) -> Any:
         """Return the schema of a validator with the constraints in the schema that it wraps."""
@@ -147,7 +146,7 @@ def _is_comparable(kind: str, name: str, value: Any) -> bool:
     """Whether Python compares values of a kind with a bound as the schema does."""
     if kind in _TIMES:
         return type(value) is _TIMES[kind]
-    if name in _LENGTHS or name == "allow_inf_nan":
+    if name in _LENGTHS:
         return True
     is_exact = isinstance(value, (int, Decimal) if kind in ("int", "decimal") else int)
     return is_exact or (isinstance(value, float) and math.isfinite(value) and (kind == "float" or value.is_integer()))

@@ -8,7 +8,7 @@ schemas of pydantic's core. Where a schema cannot say a constraint, the type is 
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -231,17 +231,29 @@ class _ExactSchemas(_Base):
     def generate_inner(self, schema: Any) -> dict[str, Any]:
         return super().generate_inner(with_constraints_inside(schema, self.core_definitions))
 
+    def model_fields_schema(self, schema: Any) -> dict[str, Any]:
+        return super().model_fields_schema(_with_names(schema, schema.get("model_name")))
+
+    def typed_dict_schema(self, schema: Any) -> dict[str, Any]:
+        return super().typed_dict_schema(_with_names(schema, getattr(schema.get("cls"), "__name__", None)))
+
     def model_field_schema(self, schema: Any) -> dict[str, Any]:
-        self._check_alias(schema)
-        return super().model_field_schema(schema)
+        return self._of_field(super().model_field_schema, schema)
 
     def dataclass_field_schema(self, schema: Any) -> dict[str, Any]:
-        self._check_alias(schema)
-        return super().dataclass_field_schema(schema)
+        return self._of_field(super().dataclass_field_schema, schema)
 
     def typed_dict_field_schema(self, schema: Any) -> dict[str, Any]:
-        self._check_alias(schema)
-        return super().typed_dict_field_schema(schema)
+        return self._of_field(super().typed_dict_field_schema, schema)
+
+    def _of_field(self, make: Callable[[Any], dict[str, Any]], field: Any) -> dict[str, Any]:
+        """Return the schema of a field; an error says which one, and of fields in fields the innermost."""
+        try:
+            self._check_alias(field)
+            return make(field)
+        except (UnsupportedError, sys.modules["pydantic"].PydanticUserError) as error:
+            error.__dict__.setdefault("field", field["name"])
+            raise
 
     def _check_alias(self, field: Any) -> None:
         alias, config = field.get("validation_alias"), self._config.config_dict
@@ -285,6 +297,12 @@ def make_generator() -> Any:
     import pydantic.json_schema
 
     return type("ExactSchemas", (_ExactSchemas, pydantic.json_schema.GenerateJsonSchema), {})
+
+
+def _with_names(schema: Any, owner: str | None) -> Any:
+    """Return a schema of fields each of which says its name, as those of dataclasses do."""
+    prefix = f"{owner}." if owner else ""
+    return {**schema, "fields": {name: {**field, "name": prefix + name} for name, field in schema["fields"].items()}}
 
 
 def _with_length(made: dict[str, Any], schema: Any) -> dict[str, Any]:
