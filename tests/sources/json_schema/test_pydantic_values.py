@@ -104,6 +104,9 @@ def kept(value: Any) -> Any:
 KEPT = pydantic.AfterValidator(kept)
 
 
+BETWEEN = Annotated[int, KEPT, Field(gt=Decimal("1.5")), Field(lt=Decimal("3.5"))]
+
+
 def bounded(kind: Any, **constraints: Any) -> Any:
     return Annotated[kind, Field(**constraints)]
 
@@ -345,7 +348,8 @@ def test_texts_of_types(kind: Any, taken: list[str], refused: list[str]) -> None
         (Named, ['{"first":2}'], ["{}", '{"d":[2]}']),
         (AGREEING["number above"], ["2", "1.5"], ["1", "0.5", "-2"]),
         (AGREEING["number or nothing"], ["2", "null"], ["1"]),
-        (AGREEING["finite numbers"], ["1", "1e+308", '"1.5"'], ["1e+309", "1" + 309 * "0", '"1' + 309 * "0" + '"']),
+        (AGREEING["finite numbers"], ["1", "1e+308", '"1.5"'], ["1e+309", "1" + 309 * "0", "-1" + 309 * "0"]),
+        (BETWEEN, ["2", "3"], ["1", "4"]),
         (AGREEING["short text or list"], ['"ab"', "[1,2]"], ['"abc"', "[1,2,3]"]),
         (AGREEING["literal above"], ["2", "3"], ["1"]),
         (AGREEING["rank above"], ["2"], ["1"]),
