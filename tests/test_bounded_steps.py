@@ -334,6 +334,20 @@ def test_a_bound_of_length_beside_patterns_costs_few_states() -> None:
     assert guide.state_count - before < 600
 
 
+@needs_shared
+def test_a_walk_over_the_states_after_a_prefix_gives_up() -> None:
+    """Tokens inside a string lead to as many states as a mask may have, though few of them are looked at."""
+    vocabulary = real_vocabulary("llama3")
+    schema = {"type": "string", "format": "email", "not": {"pattern": "a.{40}b"}, "minLength": 40}
+    guide = detent.compile(detent.json_schema(schema), vocabulary, canonical=True)
+    matcher, before = guide.matcher(), guide.state_count
+    for text in ('"os', "odial", "bi"):
+        for token in vocabulary.encode_canonical(text):
+            matcher.advance(token)
+        matcher.allowed()
+    assert guide.state_count - before < 20_000  # 46,000 where the walk from the prefix has no limit
+
+
 def test_optional_heads_absorb_their_tails() -> None:
     rng, letters = Random(8), "abc"
     texts = ["".join(text) for length in range(6) for text in product(letters, repeat=length)]

@@ -42,6 +42,9 @@ LANGUAGES = {
     "in a member": detent.json_schema(
         {"properties": {"a": {"type": "string", "allOf": [{"pattern": a} for a in LETTERS[:14]]}}, "required": ["a"]}
     ),
+    "excluded from a format": detent.json_schema(
+        {"type": "string", "format": "email", "not": {"pattern": "a.{40}b"}, "minLength": 40}
+    ),
     "characters": required(zip("äb日", "éc本", strict=True), r"[^\n]{1,40}"),
 }
 

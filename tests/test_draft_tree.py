@@ -161,3 +161,14 @@ def test_shapes_are_checked() -> None:
         matcher.fill_tree([0], [-1], detent.allocate_mask(1, len(_SMALL)))
     with pytest.raises(detent.ArgumentError, match="one parent"):
         matcher.fill_tree([0], [-1, 0], detent.allocate_mask(2, len(_SMALL)))
+
+
+def test_items_that_differ_have_masks_of_their_own() -> None:
+    """The tokens that repeat an item depend on the text of the item, which the cached mask does not know."""
+    tokens = [*(bytes([byte]) for byte in range(256)), b'", "a"]', b'", "b"]', b""]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1])
+    items = {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "uniqueItems": True}
+    matcher = detent.compile(detent.json_schema(items), vocabulary).matcher()
+    for byte in b'["':
+        matcher.advance(byte)
+    _check(matcher, list(b"abc"), [-1, -1, -1])

@@ -296,3 +296,20 @@ def test_slots_may_be_dropped_while_their_thread_works() -> None:
         slots = detent.MaskSlots(detent.allocate_mask(9, len(_EMBEDDED)))
         slots.fill([guide.matcher()], wait=0)
         del slots
+
+
+def test_items_that_differ_share_no_row() -> None:
+    """After `["a`, the token `", "a"]` repeats an item and `", "b"]` does not; after `["b`, the other way round."""
+    tokens = [*(bytes([byte]) for byte in range(256)), b'", "a"]', b'", "b"]', b'", "a', b""]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1])
+    items = {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "uniqueItems": True}
+    guide = detent.compile(detent.json_schema(items), vocabulary)
+    rows = detent.allocate_mask(8, len(vocabulary))
+    slots = detent.MaskSlots(rows)
+    for text in (b'["a', b'["b', b'["c", "a', b'["a'):
+        matcher = guide.matcher()
+        for byte in text:
+            matcher.advance(byte)
+        row = detent.allocate_mask(1, len(vocabulary))[0]
+        matcher.fill_mask(row)
+        assert rows[slots.fill([matcher]).slots[0]].tolist() == row.tolist(), text

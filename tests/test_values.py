@@ -15,6 +15,9 @@ import detent
 from detent.language import Language
 
 THOUGHT = "<think>" + detent.text() + "</think>"
+NUMBER = detent.regex(r"[0-9]+(\.[0-9]+)?")
+SCHEMA = detent.json_schema({"properties": {"a": {"type": "integer"}}})
+CUT_ONCE = "<think>" + (detent.text() & detent.without("</think>")) + "</think>"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +113,15 @@ def test_a_text_with_values_has_a_limit_of_parts() -> None:
         (detent.regex("a*"), "aab", 2, "'a' or the end", None),
         (detent.regex("éa"), "éb", 1, "'a'", None),
         (detent.regex("é"), "è", 0, r"[\xA9]", None),
-        (THOUGHT + detent.integer(), "<think>x</think>no", 16, "[\\-0-9]", "part 4 of 4 (integer)"),
-        (THOUGHT + detent.integer(), "<think>x</think>12.", 18, "[0-9] or the end", None),
-        (detent.integer() + "!", "12?", 2, "'!'", "part 2 of 2 ('!')"),
+        (CUT_ONCE + detent.integer(), "<think>x</think>no", 16, "[\\-0-9]", "part 4 of 4 (integer)"),
+        (CUT_ONCE + detent.integer(), "<think>x</think>12.", 18, "[0-9] or the end", "part 4 of 4 (integer)"),
+        (THOUGHT + detent.integer(), "<think>x</think>no", 18, r"[\x00-\x7F\xC2-\xF4]", None),
+        (detent.integer() + "!", "12?", 2, "[!0-9]", None),
+        (detent.integer() + "!", "12!?", 3, "the end", None),
+        (detent.integer(0, 9) + "!", "2?", 1, "'!'", "part 2 of 2 ('!')"),
+        (NUMBER + "kg", "8.kg", 2, "[0-9]", "part 1 of 2 (regex '[0-9]+(\\\\.[0-9]+)?')"),
+        (detent.regex("(ab)*") + detent.regex("!?"), "abac", 3, "'b'", "part 1 of 2 (regex '(ab)*')"),
+        (SCHEMA + "!", '{"a": "x"}', 6, "a number at /a", "part 1 of 2 (JSON schema with 'properties')"),
         (detent.regex("[a-z]+") & detent.regex(".{2}"), "abc", 2, "the end", "regex '.{2}'"),
         (detent.regex("[a-z]+") - "no", "no", 2, "[a-z]", "the rule without 'no'"),
         (detent.regex("a") & detent.regex("b"), "a", 0, "nothing at all (the rule has no text)", None),

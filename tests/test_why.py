@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 from datetime import datetime
+from functools import reduce
+from itertools import product
+from operator import add
 from random import Random
 from typing import Any
 
@@ -46,6 +49,75 @@ def test_examples_are_texts_of_the_language(language: detent.Language, text: str
 def test_the_last_part_may_go_on(language: detent.Language, text: str, expected: str) -> None:
     mismatch = language.why(text)
     assert mismatch is not None and mismatch.expected == expected
+
+
+PARTS = ["(ab)*", "a|ab", "b*", "[ab]c?", "", "c{1,2}", "(a|b)*c", "(aab)?", "a(b(a|c))*", "[^a]"]
+
+
+def parts_that_go_on(parts: list[detent.Language], text: str) -> set[int]:
+    """Return the parts that a beginning of a text may be in; every split of the text is tried."""
+    found: set[int] = set()
+    splits = {0}
+    for index, part in enumerate(parts):
+        for start in splits:
+            state = part._dfa().after(text[start:].encode())
+            if state and part._dfa().expected(state):
+                found.add(index)
+        splits = {end for start in splits for end in range(start, len(text) + 1) if part.accepts(text[start:end])}
+    return found
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(8, 60))])
+def test_a_concatenation_says_what_one_pattern_says(seed: int) -> None:
+    rng = Random(seed)
+    named = 0
+    for _ in range(10):
+        patterns = rng.choices(PARTS, k=rng.randrange(2, 5))
+        parts = [detent.regex(pattern) for pattern in patterns]
+        language, one = reduce(add, parts), detent.regex("".join(f"({pattern})" for pattern in patterns))
+        for letters in (letters for length in range(5) for letters in product("abc", repeat=length)):
+            text = "".join(letters)
+            mismatch, plain = language.why(text), one.why(text)
+            assert (mismatch is None) == (plain is None)
+            if mismatch is None or plain is None:
+                continue
+            found = (mismatch.position, mismatch.expected, mismatch.example)
+            assert found == (plain.position, plain.expected, plain.example)
+            open_parts = parts_that_go_on(parts, text[: mismatch.position])
+            named += len(open_parts) == 1
+            if len(open_parts) == 1:
+                assert (mismatch.part or "").startswith(f"part {min(open_parts) + 1} of {len(parts)}")
+            else:
+                assert mismatch.part is None
+    assert named > 100
+
+
+def draw_language(rng: Random, depth: int) -> detent.Language:
+    if depth == 0:
+        return detent.regex(rng.choice(PARTS))
+    left, right = draw_language(rng, depth - 1), draw_language(rng, rng.randrange(depth))
+    return rng.choice([left + right, left + right, left & right, left - right, left | right])
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(8, 60))])
+def test_a_text_is_followed_as_far_as_it_goes(seed: int) -> None:
+    rng = Random(seed)
+    asked = 0
+    while asked < 400:
+        language = draw_language(rng, rng.randrange(1, 4))
+        if language.is_empty():
+            continue
+        for _ in range(20):
+            text = "".join(rng.choices("abc", k=rng.randrange(8)))
+            mismatch = language.why(text)
+            if mismatch is None:
+                continue
+            asked += 1
+            dfa = language._dfa()
+            position, state = dfa.longest_prefix(text.encode())
+            assert mismatch.position == position
+            assert mismatch.expected == dfa.expected_text(state)
+            assert language.accepts(mismatch.example or "") and (mismatch.example or "").startswith(text[:position])
 
 
 def test_an_empty_language_says_so() -> None:

@@ -145,7 +145,7 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
   const bool is_wide = !reference && differs_widely(prefix, ExprSet::kEmpty);
-  const std::shared_ptr<const PrefixStates> states = is_wide ? states_after(prefix) : nullptr;
+  const std::shared_ptr<const PrefixStates> states = is_wide ? states_after(prefix, limit) : nullptr;
   SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
   const SliceTokens found = states ? walk.run(prefix, *states) : walk.run(prefix);
   recent_.add(prefix);
@@ -228,13 +228,13 @@ bool CanonicalSlices::differs_widely(ExprId prefix, ExprId other) {
 }
 
 // The states after the tokens of a prefix, or null where they are too many.
-std::shared_ptr<const PrefixStates> CanonicalSlices::states_after(ExprId prefix) {
+std::shared_ptr<const PrefixStates> CanonicalSlices::states_after(ExprId prefix, WalkLimit& limit) {
   Automaton& automaton = language_.automaton;
   RecentPrefixStates& recent = language_.transitions.prefix_states();
   const Hash128 key = automaton.hash(prefix);
   std::shared_ptr<const PrefixStates> states = recent.find(key);
   if (!states) {
-    states = recent.add(key, PrefixStates::of(language_.vocabulary(), automaton, prefix));
+    states = recent.add(key, PrefixStates::of(language_.vocabulary(), automaton, prefix, limit));
     language_.meter.step(language_.vocabulary().size() / 8 + 1);
   }
   return states->too_many ? nullptr : states;

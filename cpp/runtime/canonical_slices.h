@@ -58,7 +58,7 @@ class CanonicalSlices {
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
   void insert(const Hash128& accepted_key, const SliceTokens& tokens) const;
   bool differs_widely(ExprId prefix, ExprId other);
-  std::shared_ptr<const PrefixStates> states_after(ExprId prefix);
+  std::shared_ptr<const PrefixStates> states_after(ExprId prefix, WalkLimit& limit);
   UnboundedState without_upper_bounds(ExprId prefix);
   std::optional<Reference> find_reference(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,

@@ -34,8 +34,9 @@ class LanguageMachine final : public TokenMachine {
   bool accepting(const TokenState& state) override { return accepting(ExprId{state.language}); }
   void fill(const TokenState& state, std::uint32_t* row) override;
   bool try_fill_cached(const TokenState& state, std::uint32_t* row) override;
+  // Null with lists of distinct items: `fill` then takes tokens out of a mask that states with other items share.
   std::shared_ptr<const Mask> cached_mask(const TokenState& state) override {
-    return cached_mask(ExprId{state.language});
+    return automaton_.has_lists() ? nullptr : cached_mask(ExprId{state.language});
   }
   bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
   bool completes_within(const TokenState& state, std::uint32_t tokens) override;

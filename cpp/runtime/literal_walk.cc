@@ -180,7 +180,8 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
   switch (choice.kind) {
     case Choice::Kind::text: follow_text(exprs_.text_of(choice.head), choice.rest, at); break;
     case Choice::Kind::bytes: {
-      exprs_.set(exprs_[choice.head].set_index()).each([&](std::uint8_t byte) {
+      const ByteSet set = exprs_.set(exprs_[choice.head].set_index());  // a search for a completion may make others
+      set.each([&](std::uint8_t byte) {
         const char character = static_cast<char>(byte);
         follow_text({&character, 1}, choice.rest, at);
       });

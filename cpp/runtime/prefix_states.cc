@@ -9,7 +9,7 @@
 
 namespace detent {
 
-PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix) {
+PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix, WalkLimit& limit) {
   PrefixStates found;
   found.state_of.assign(vocabulary.size(), kLeaves);
   std::unordered_map<std::uint32_t, std::uint8_t> indices;   // by state
@@ -29,6 +29,7 @@ PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton
       vocabulary, automaton, prefix,
       [&](const TrieNode& node, ExprId next) {
         bool too_many = false;
+        limit.check();
         for_each_id(vocabulary, node.token, [&](std::uint32_t token) { too_many |= add(token, next); });
         return too_many;
       },

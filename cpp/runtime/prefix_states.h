@@ -13,6 +13,7 @@
 
 #include "automaton/automaton.h"
 #include "base/hash.h"
+#include "runtime/walk_limit.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -22,8 +23,8 @@ struct PrefixStates {
   std::vector<std::uint8_t> state_of;                 // by token: the index of its state, or kLeaves
   std::vector<std::uint32_t> examples;                // by index: some token that leads to the state
   bool too_many = false;                              // the states were not found
-  // Computes the states by a walk over the trie.
-  static PrefixStates of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix);
+  // Computes the states by a walk over the trie. Throws WalkLimit::Exceeded where that exceeds the limit.
+  static PrefixStates of(const Vocabulary& vocabulary, Automaton& automaton, ExprId prefix, WalkLimit& limit);
 };
 
 // The PrefixStates of the last few prefixes, by the hash of the prefix. Safe for threads.

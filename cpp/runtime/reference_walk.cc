@@ -202,7 +202,15 @@ bool ReferenceWalk::allow_same_tokens(ExprId next, ExprId reference_next, std::s
   if (reference_next == ExprSet::kEmpty || !is_near) return false;
   if (near(next) != near(reference_next)) return false;
   note_completion(next);
+  // The states after longer tokens have the completions of those of the reference, but for lower bounds that differ.
+  if (near(next) != next && has_large_minimum(next)) builder_.note_length(automaton_.max_completion_bound(next));
   return true;
+}
+
+// Whether clamping to Automaton::kNear changes the lengths of completions.
+bool ReferenceWalk::has_large_minimum(ExprId state) {
+  return automaton_.edit(
+      [state](ExprSet& exprs, Derivatives&, Liveness&) { return exprs[state].largest_minimum > Automaton::kNear; });
 }
 
 // Whether every token of a subtree that loops at `from` leads to a tokenizable state. A token may end inside a
@@ -232,8 +240,8 @@ bool ReferenceWalk::take_subtree(const Position& at, ExprId next, ExprId referen
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), node.next);
   }
   builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
-  if (from != noted_) {  // a token may end inside a character
-    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = from), kMaxContinuationBytes));
+  if (at.state != noted_) {  // a token may end inside a character
+    builder_.note_length(saturating_add(automaton_.completion_bound(noted_ = at.state), kMaxContinuationBytes));
   }
   return true;
 }

@@ -94,6 +94,7 @@ class ReferenceWalk {
   bool walk_conjuncts(ExprId next, ExprId reference_next, std::size_t first, std::size_t end);
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
+  bool has_large_minimum(ExprId state);
   bool take_subtree(const Position& at, ExprId next, ExprId reference_next, std::size_t i);
   bool take_live(ExprId from, std::size_t i);
   bool take_loop(ExprId from, std::size_t i);

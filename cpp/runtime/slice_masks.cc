@@ -279,7 +279,8 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
     });
   }
   const std::uint64_t longest = std::uint64_t{string.most_to_come} + 1;  // characters, one of them partial
-  builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength, 1));
+  const std::uint64_t missing = std::uint64_t{string.minimum} * kMaxEscapeLength;
+  builder.note_length(saturating_add(longest * 4 * kMaxEscapeLength + missing, 1));
   if (string.is_before) builder.note_length(automaton_.completion_bound(prefix));
   return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
@@ -538,7 +539,10 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   if (inside.mask && inside.equal_below >= kFewBytes) return inside;
   if (reference.mask) return reference;
   if (const ExprId wide = analysis_.drop_lower_bound(prefix); wide != prefix) {
-    return {wide, mask_of(wide), 0, true, automaton_.completion_bound(prefix)};
+    std::shared_ptr<const Mask> mask = mask_of(wide);
+    // The rounds that the lower bound asks for may follow the round in which a token ends.
+    const std::uint32_t bound = saturating_add(mask->max_completion_bound(), automaton_.completion_bound(prefix));
+    return {wide, std::move(mask), 0, true, bound};
   }
   if (const ExprId wide = analysis_.drop_exclusions(prefix); wide != prefix)
     return {.state = wide, .mask = mask_of(wide)};

@@ -66,7 +66,7 @@ class DetentError(Exception):
     code: ClassVar[str] = "error"
 
     def __init__(self, message: str, *, position: int | None = None, source: str | None = None) -> None:
-        super().__init__(_clip(message))
+        super().__init__(clip(message))
         self.position = position
         self.line: int | None = None
         self.column: int | None = None
@@ -77,7 +77,7 @@ class DetentError(Exception):
     def prefixed(self, subject: str) -> Self:
         """Return the same error with a subject before its message: the function or file that it is about."""
         changed = copy(self)
-        changed.args = (_clip(f"{subject}: {self}"),)
+        changed.args = (clip(f"{subject}: {self}"),)
         return changed
 
     def __eq__(self, other: object) -> bool:
@@ -260,7 +260,8 @@ class OutputValueError(DetentError):
         self.output = output
 
 
-def _clip(message: str) -> str:
+def clip(message: str) -> str:
+    """Return a message of at most `MAX_MESSAGE_BYTES`: its beginning and its end if it is longer."""
     raw = message.encode("utf-8", "backslashreplace")
     if len(raw) <= MAX_MESSAGE_BYTES:
         return raw.decode("utf-8")

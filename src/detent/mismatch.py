@@ -1,6 +1,7 @@
 """Mismatch: where a text leaves a language, and what could have followed.
 
-A language that operators made is explained by the operand that is not met. A concatenation is read part by part. A
+Position and expected bytes are those of the whole language. A language that operators made is explained by the operand
+that is not met. For a concatenation this is the part that the text leaves, if all ways to split the text lead to it. A
 front end may say more than the bytes that are expected: see `detent.origin.Source`.
 """
 
@@ -12,15 +13,14 @@ from operator import and_
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from detent import _core
 from detent.errors import EmptyLanguageError, LimitError
 from detent.origin import MAX_NESTING
-from detent.queries import ByteDfa
 from detent.reason import Reason, listed, printable
-from detent.reason_search import find_reasons
+from detent.reason_search import find_reasons, open_parts
 
 if TYPE_CHECKING:
     from detent.language import Language
+    from detent.origin import Form
 
 __all__ = ["Mismatch", "explain", "explain_empty"]
 
@@ -39,11 +39,11 @@ class Mismatch:
     position : int
         The character where it leaves the language; its length if it ends too early.
     expected : str
-        What may stand there: a set of bytes such as ``[0-9]``, ``the end``, or both.
+        What may stand there in the whole language: a set of bytes such as ``[0-9]``, ``the end``, or both.
     example : str or None
         A text of the language that begins like this one up to `position`, if there is one that is short.
     part : str or None
-        The part of the rule that is not met, if the rule has parts.
+        The part of the rule that is not met, if the rule has parts and it is one of them.
     rule : str
         The rule's description.
     hint : str or None
@@ -97,11 +97,12 @@ _NOTHING = "nothing at all (the rule has no text)"
 
 
 class _Reason(NamedTuple):
-    """Why bytes are not in a language: where they leave it, the text expected there, an example, the part at fault."""
+    """Why bytes are not in a language: where they leave it, what may follow there, in words, and the part at fault."""
 
     position: int
+    following: tuple[bytes, bool]
+    """The bytes that may follow, and whether the end may."""
     expected: str
-    example: str | None = None
     part: str | None = None
     hint: str | None = None
     has_keywords: bool = False
@@ -109,19 +110,20 @@ class _Reason(NamedTuple):
 
 def explain(language: Language[Any], data: bytes) -> Mismatch:
     """Return why a text is not in a language, which does not have it."""
-    reason = _Reason(0, _NOTHING) if language.is_empty() else _explain(language, data, MAX_NESTING)
-    if reason.example is not None and not language.accepts(reason.example):
-        # One part of the rule allows more than all of them do together.
+    example = None
+    if language.is_empty():
+        reason = _Reason(0, (b"", False), _NOTHING)
+    else:
+        reason = _explain(language, data, MAX_NESTING)
         dfa = language._dfa()
         position, state = dfa.longest_prefix(data)
         example = (data[:position] + dfa.completion(state)).decode(errors="replace")
-        reason = reason._replace(position=position, expected=dfa.expected_text(state), example=example)
     before = data[: reason.position].decode(errors="replace").rstrip("\ufffd")
     return Mismatch(
         data.decode(errors="replace"),
         len(before),
         reason.expected,
-        reason.example,
+        example,
         reason.part,
         _shortened(repr(language)),
         reason.hint,
@@ -171,61 +173,69 @@ def _shortened(text: str) -> str:
 
 
 def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
-    form = language._origin.form if depth else None
-    operands = form.operands() if form is not None else []
-    is_excluded = form is not None and form.operator == "-" and operands[0].accepts(data)
-    if form is not None and form.operator == "+":
-        found = _explain_parts(operands, data, depth)
+    """Explain in the words of the operand at fault, where they are true of the whole; else in those of the source."""
+    dfa = language._dfa()
+    position, state = dfa.longest_prefix(data)
+    whole = _Reason(position, (dfa.expected(state), dfa.is_accepting(state)), dfa.expected_text(state))
+    form, source = language._origin.form if depth else None, language._origin.source
+    if form is not None:
+        operands = form.operands()
+        if form.operator == "-" and operands[0].accepts(data):
+            # The whole text is excluded: no character of it is wrong by itself.
+            excluded = next(each.description for each in operands[1:] if each.accepts(data))
+            return whole._replace(part=f"the rule without {excluded}")
+        try:
+            explain_operands = _explain_parts if form.operator == "+" else _explain_conditions
+            found = explain_operands(form, data, whole, depth)
+        except LimitError:  # of an operand by itself
+            found = None
         if found is not None:
             return found
-    elif form is not None and not is_excluded:
-        operand = next((each for each in operands if not each.accepts(data)), None)
-        if operand is not None:
-            reason = _explain(operand, data, depth - 1)
-            return reason._replace(part=reason.part or operand.description)
-    dfa = language._dfa()
-    if dfa.is_empty():
-        return _Reason(0, _NOTHING)
-    position, state = dfa.longest_prefix(data)
-    example = (data[:position] + dfa.completion(state)).decode(errors="replace")
-    if is_excluded:  # the whole text is excluded: no character of it is wrong by itself
-        excluded = next(each.description for each in operands[1:] if each.accepts(data))
-        return _Reason(position, dfa.expected_text(state), example, f"the rule without {excluded}")
-    source = language._origin.source
-    known = source.expected(dfa, data, position) if source is not None else None
-    expected, part = known or (dfa.expected_text(state), None)
-    hint = source.hint(data) if source is not None else None
+    if source is None:
+        return whole
+    known = source.expected(dfa, data, position)
+    expected, part = known or (whole.expected, None)
     # Bytes say little of a value that a keyword refuses; kinds of values and names of members say enough.
-    are_bytes = known is not None and expected == dfa.expected_text(state)
-    return _Reason(position, expected, example, part, hint, has_keywords=are_bytes)
+    are_bytes = known is not None and expected == whole.expected
+    return whole._replace(expected=expected, part=part, hint=source.hint(data), has_keywords=are_bytes)
 
 
-def _explain_parts(parts: list[Language[Any]], data: bytes, depth: int) -> _Reason | None:
-    """Read the parts one after the other; explain the first that the bytes do not meet."""
-    start = last = 0  # of this part, of the last one
-    for index, part in enumerate(parts):
-        dfa = part._dfa()
-        following = parts[index + 1]._dfa().only_text() if index + 1 < len(parts) else None
-        ends = dfa.ends(data, start)
-        if following:
-            ends = [end for end in ends if data.startswith(following, end)] or ends[-1:]
-            end = ends[0] if ends else None
-        else:
-            end = ends[-1] if ends else None
-        name = f"part {index + 1} of {len(parts)} ({part.description})"
-        if end is None:
-            reason = _explain(part, data[start:], depth - 1)
-            if reason.example is not None:
-                rest = ByteDfa(_core.without_special(_core.concat([each._node for each in parts[index + 1 :]])))
-                before, after = data[:start].decode(errors="replace"), (rest.shortest() or b"").decode(errors="replace")
-                reason = reason._replace(example=before + reason.example + after)
-            inner = f"{name}, {reason.part}" if reason.part else name
-            return reason._replace(position=start + reason.position, part=inner)
-        last, start = start, end
-    if start == len(data):
+def _explain_conditions(form: Form, data: bytes, whole: _Reason, depth: int) -> _Reason | None:
+    """Explain by the operand that the bytes leave first, of those that they must be in."""
+    operands = form.operands()[:1] if form.operator == "-" else form.operands()
+    refusing = [each for each in operands if not each.accepts(data)]
+    if not refusing:
         return None
-    _, state = dfa.longest_prefix(data[last:start])
-    return _Reason(start, dfa.expected_text(state), data[:start].decode(errors="replace"))
+    reasons = [_explain(each, data, depth - 1) for each in refusing]
+    inner, operand = min(zip(reasons, refusing, strict=True), key=lambda pair: pair[0].position)
+    return _as_whole(inner, whole, inner.part or operand.description, operand.description)
+
+
+def _explain_parts(form: Form, data: bytes, whole: _Reason, depth: int) -> _Reason | None:
+    """Explain by the part that the bytes leave; None if it is not known, as where several parts go on."""
+    parts = form.operands()
+    found = open_parts(parts, data[: whole.position])
+    if not found or len({index for index, _ in found}) > 1:
+        return None
+    index, start = found[0]
+    name = f"part {index + 1} of {len(parts)} ({parts[index].description})"
+    if len(found) > 1:
+        return whole._replace(part=name)
+    inner = _explain(parts[index], data[start:], depth - 1)
+    inner = inner._replace(position=start + inner.position)
+    return _as_whole(inner, whole, f"{name}, {inner.part}" if inner.part else name, name)
+
+
+def _as_whole(inner: _Reason, whole: _Reason, part: str, name: str) -> _Reason:
+    """Return the reason of the whole, in the words of an operand if it expects the same at the same position.
+
+    `part` is the part at fault in the operand, `name` the operand itself.
+    """
+    if inner.position != whole.position:
+        return whole._replace(part=name)
+    if inner.following != whole.following:
+        return inner._replace(following=whole.following, expected=whole.expected, part=part)
+    return inner._replace(part=part)
 
 
 def _cut(text: str) -> str:

@@ -250,16 +250,25 @@ class ByteDfa:
 
     def ends(self, text: bytes, start: int) -> list[int]:
         """Return the positions at which a member that begins at `start` may end, ascending."""
-        found = []
+        return self.read(text, start)[0]
+
+    def read(self, text: bytes, start: int) -> tuple[list[int], int, int]:
+        """Read a text from `start` on, as long as a member may begin like that.
+
+        Return the positions at which a member may end, ascending; the state at the end of the text, 0 if no member
+        goes so far; and the number of bytes that were read.
+        """
+        found: list[int] = []
         state = self._begin_text()
-        for position in range(start, len(text) + 1):
+        for position in range(start, len(text)):
             if state == 0:
-                break
+                return found, 0, position - start
             if self._core.accepting(state):
                 found.append(position)
-            if position < len(text):
-                state = self._core.advance(state, text[position : position + 1])
-        return found
+            state = self._core.advance(state, text[position : position + 1])
+        if self.is_accepting(state):
+            found.append(len(text))
+        return found, state, len(text) - start
 
     def only_text(self) -> bytes | None:
         """Return the member if there is exactly one, else None."""

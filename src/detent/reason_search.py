@@ -128,14 +128,13 @@ def _find_in_rounds(repeat: Derived, refused: Continuation, depth: int) -> tuple
         rounds += 1
         ends: set[int] = set()
         for start in sorted(starts):
-            steps += len(refused.text) - start + 1
+            more, state, read = dfa.read(refused.text, start)
+            ends.update(more)
+            steps += read + 1
             if steps > _MOST_STEPS:
                 return ()
-            ends.update(dfa.ends(refused.text, start))
-            rest = refused.within(start)
-            state = dfa.after(rest.text)
             if state and dfa.expected(state):
-                found.append(_find_open(repeat.operand, rest, depth - 1))
+                found.append(_find_open(repeat.operand, refused.within(start), depth - 1))
         starts = ends - seen  # later rounds that begin there have no more left
         seen |= ends
     return _joined(found)
@@ -143,23 +142,31 @@ def _find_in_rounds(repeat: Derived, refused: Continuation, depth: int) -> tuple
 
 def _find_in_parts(parts: list[Language[Any]], refused: Continuation, depth: int) -> tuple[Reason, ...]:
     """Return the reasons of the parts that the end of the text may be in."""
+    found = open_parts(parts, refused.text) or []
+    return _joined(_find_open(parts[index], refused.within(start), depth - 1) for index, start in found)
+
+
+def open_parts(parts: list[Language[Any]], text: bytes) -> list[tuple[int, int]] | None:
+    """Return the parts of a concatenation that go on after a text, however it is split: the index, and the beginning.
+
+    None if the splits are too many to be followed.
+    """
     starts = {0}
-    found: list[tuple[Reason, ...]] = []
+    found: list[tuple[int, int]] = []
     steps = 0
-    for part in parts:
+    for index, part in enumerate(parts):
         dfa = part._dfa()
         ends: set[int] = set()
         for start in sorted(starts):
-            steps += len(refused.text) - start + 1
+            more, state, read = dfa.read(text, start)
+            ends.update(more)
+            steps += read + 1
             if steps > _MOST_STEPS:
-                return ()
-            rest = refused.within(start)
-            ends.update(dfa.ends(refused.text, start))
-            state = dfa.after(rest.text)
+                return None
             if state and dfa.expected(state):
-                found.append(_find_open(part, rest, depth - 1))
+                found.append((index, start))
         starts = ends
-    return _joined(found)
+    return found
 
 
 def _joined(found: Any) -> tuple[Reason, ...]:

@@ -21,6 +21,7 @@ def _literal(value: str) -> dict[str, Any]:
 
 
 _ANY = {"type": "any_text"}
+_TAG = {"begin": "y", "content": _ANY, "end": "z"}
 _CASES: list[tuple[dict[str, Any], str]] = [
     (_literal("ab"), "ab"),
     ({"type": "regex", "pattern": "a+b?"}, "a+b?"),
@@ -124,6 +125,16 @@ def test_the_older_notation_is_that_of_structural_tags() -> None:
             "none of the triggers",
         ),
         ("text", detent.ArgumentError, "object with a type"),
+        (
+            {"type": "tags_with_separator", "separator": ",", "tags": [_TAG], "at_least_one": "no"},
+            detent.ArgumentError,
+            "at_least_one must be true or false, got 'no'",
+        ),
+        (
+            {"type": "triggered_tags", "triggers": ["y"], "tags": [_TAG], "stop_after_first": 0},
+            detent.ArgumentError,
+            "stop_after_first must be true or false, got 0",
+        ),
     ],
 )
 def test_what_cannot_be_held_is_refused(described: Any, error: type[Exception], message: str) -> None:

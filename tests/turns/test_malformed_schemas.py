@@ -65,3 +65,18 @@ def test_malformed_schemas_raise_typed_errors(seed: int) -> None:
         _takes(lambda tool=tool: texts_of(detent.Chat("hi", tools=[tool])))
         refused += not takes
     assert 10 < refused < 60
+
+
+def test_a_name_that_no_text_holds_is_refused() -> None:
+    for make in (detent.turn, detent.calls):
+        for style in sorted(STYLES):
+            with pytest.raises(detent.ArgumentError, match=r"the name of a function got '.ud800'"):
+                make([{"name": "\ud800", "parameters": {"type": "object"}}], style=style)
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", "f"])
+def test_more_calls_than_a_text_holds_are_no_limit(choice: str) -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "additionalProperties": False}}
+    turn = detent.turn([tool], style="qwen3", tool_choice=choice, max_calls=10**30)
+    call = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+    assert turn.accepts("\n".join([call] * 3))

@@ -108,6 +108,13 @@ def _check_keys(described: _Format, path: str, known: set[str]) -> None:
             raise UnsupportedError(f"structural_tag: {path} has {key}, which is not supported; leave it out")
 
 
+def _flag(described: _Format, key: str, path: str) -> bool:
+    value = described.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise ArgumentError(f"structural_tag: {path}.{key} must be true or false, got {short_repr(value)}")
+    return bool(value)
+
+
 def _text(described: _Format, key: str, path: str) -> str:
     value = described.get(key)
     if not isinstance(value, str):
@@ -255,8 +262,8 @@ def _triggered(described: _Format, path: str, depth: int) -> _core.Node:
         parts.append(concat(opened, begin[len(trigger) :], rest))
     if unused := set(triggers) - used:
         raise ArgumentError(f"structural_tag: the trigger {short_repr(min(unused))} opens no tag; leave it out")
-    least = int(bool(described.get("at_least_one")))
-    if described.get("stop_after_first"):
+    least = int(_flag(described, "at_least_one", path))
+    if _flag(described, "stop_after_first", path):
         free = _core.intersection([_excluding(UTF8, excluded), _core.complement(concat(seen, ANY_BYTES))])
         return union(*parts) if least else union(*parts, free)
     free = _core.intersection([_excluding(UTF8, excluded), _core.complement(concat(seen, ANY_BYTES))])
@@ -266,8 +273,8 @@ def _triggered(described: _Format, path: str, depth: int) -> _core.Node:
 def _separated(described: _Format, path: str, depth: int) -> _core.Node:
     tags = union(*(_tag(each, f"{path}.tags[{index}]", depth) for index, each in enumerate(_tags(described, path))))
     further = concat(_text(described, "separator", path), tags)
-    some = concat(tags, repeat(further, 0, 0 if described.get("stop_after_first") else None))
-    return some if described.get("at_least_one") else optional(some)
+    some = concat(tags, repeat(further, 0, 0 if _flag(described, "stop_after_first", path) else None))
+    return some if _flag(described, "at_least_one", path) else optional(some)
 
 
 _FORMATS: dict[str, tuple[tuple[str, ...], Callable[[_Format, str, int], _core.Node]]] = {

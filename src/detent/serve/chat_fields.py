@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from detent.serve.fields import Body, Fields, Inert, Many, Schema
+from detent.serve.fields import Body, Fields, Inert, Many, Schema, ToolName, WantedTool
 
 __all__ = [
     "ChatRequest",
@@ -95,7 +95,7 @@ Message: TypeAlias = Annotated[
 
 
 class Function(Fields):
-    name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
+    name: ToolName
     description: str | None = None
     parameters: Schema | None = None
     strict: StrictBool | None = None
@@ -123,7 +123,7 @@ class GrammarInput(Fields):
 
 
 class Custom(Fields):
-    name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
+    name: ToolName
     description: str | None = None
     format: Annotated[TextInput | GrammarInput, Field(discriminator="type")] | None = None
 
@@ -134,7 +134,7 @@ class CustomTool(Fields):
 
 
 class NamedFunction(Fields):
-    name: str
+    name: WantedTool
 
 
 class FunctionChoice(Fields):

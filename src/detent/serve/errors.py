@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from detent.errors import CancelledError, DetentError, LimitError, ModelError, SchemaError
+from detent.errors import CancelledError, DetentError, LimitError, ModelError, SchemaError, clip
 
 __all__ = ["ApiError", "from_detent", "from_validation"]
 
@@ -44,8 +44,10 @@ class ApiError(Exception):
         code: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
+        message = clip(message)  # names and values of a request may be long
         super().__init__(message)
-        self.status, self.message, self.kind, self.param, self.code = status, message, kind, param, code
+        self.status, self.message, self.kind, self.code = status, message, kind, code
+        self.param = None if param is None else clip(param)
         self.headers = dict(headers or {})
 
     def body(self) -> dict[str, Any]:

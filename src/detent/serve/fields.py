@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from detent.suggestions import did_you_mean
 
-__all__ = ["Body", "Fields", "Inert", "Many", "SamplingFields", "Schema"]
+__all__ = ["Body", "Fields", "Inert", "Many", "SamplingFields", "Schema", "ToolName", "WantedTool"]
 
 _Item = TypeVar("_Item")
 
 #: A JSON Schema, which detent reads itself.
-Schema: TypeAlias = dict[str, Any] | bool
+Schema: TypeAlias = dict[str, Any] | StrictBool
 
 #: A list that is read up to its first error: a body of wrong items must not cost an error for each of them.
 Many: TypeAlias = Annotated[list[_Item], Field(fail_fast=True)]
@@ -23,6 +23,19 @@ Many: TypeAlias = Annotated[list[_Item], Field(fail_fast=True)]
 #: A field of OpenAI's API that says nothing about the text: labels, caching, accounting.
 Inert: TypeAlias = Any
 
+
+def _not_a_choice(name: str) -> str:
+    if name in ("auto", "none", "required"):
+        shown = {"name": name}
+        raise PydanticCustomError("tool_name", "{name} is a choice, not the name of a tool; rename the tool", shown)
+    return name
+
+
+#: The name of a tool that must be called.
+WantedTool: TypeAlias = Annotated[str, AfterValidator(_not_a_choice)]
+
+#: The name of a tool that may be called.
+ToolName: TypeAlias = Annotated[WantedTool, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 _LONGEST_NAME = 80
 """The most characters of an unknown name that are compared and shown."""
@@ -71,7 +84,7 @@ class SamplingFields(Fields):
 
     temperature: Annotated[StrictFloat, Field(ge=0)] | None = None
     top_p: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
-    top_k: StrictInt | None = None
+    top_k: Annotated[StrictInt, Field(ge=-1)] | None = None
     min_p: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
     seed: StrictInt | None = None
 

@@ -68,7 +68,7 @@ class SamplingOptions(Fields):
     }
 
     temperature: Annotated[StrictFloat, Field(ge=0)] | None = None
-    top_k: StrictInt | None = None
+    top_k: Annotated[StrictInt, Field(ge=-1)] | None = None
     top_p: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
     min_p: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
     seed: StrictInt | None = None

@@ -8,11 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, Tag
 
 from detent.serve.chat_fields import RuleFields, StreamOptions
-from detent.serve.fields import Body, Fields, Inert, Many, Schema
+from detent.serve.fields import Body, Fields, Inert, Many, Schema, ToolName, WantedTool
 
 __all__ = ["FunctionTool", "JsonSchemaFormat", "ResponsesRequest"]
-
-_NAME = r"^[A-Za-z0-9_.-]{1,64}$"
 
 
 class InputText(Fields):
@@ -105,7 +103,7 @@ class FunctionTool(Fields):
     unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {"defer_loading": (False,)}
 
     type: Literal["function"]
-    name: str = Field(pattern=_NAME)
+    name: ToolName
     description: str | None = None
     parameters: Schema | None = None
     strict: StrictBool | None = None
@@ -129,7 +127,7 @@ class CustomTool(Fields):
     unsupported: ClassVar[Mapping[str, tuple[Any, ...]]] = {"defer_loading": (False,)}
 
     type: Literal["custom"]
-    name: str = Field(pattern=_NAME)
+    name: ToolName
     description: str | None = None
     format: Annotated[TextInput | GrammarInput, Field(discriminator="type")] | None = None
     allowed_callers: Inert = None
@@ -137,7 +135,7 @@ class CustomTool(Fields):
 
 class NamedChoice(Fields):
     type: Literal["function", "custom"]
-    name: str
+    name: WantedTool
 
 
 class AllowedTools(Fields):

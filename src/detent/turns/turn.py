@@ -10,6 +10,7 @@ from detent.language import Language
 from detent.origin import Origin, Quotes
 from detent.sources.calls.function import Function, read_functions
 from detent.sources.json_schema import json_schema
+from detent.sources.json_schema.solve.string_sets import upper_count
 from detent.sources.nodes import short_repr
 from detent.sources.words.choice import choice
 from detent.turns.events import Turn
@@ -119,7 +120,7 @@ def _choose(
         raise ArgumentError(f"tool_choice must be a str, got {short_repr(tool_choice)}")
     named = tuple(function for function in functions if function.name == tool_choice)
     if named:
-        return named, 1, 1 if max_calls is None else max_calls
+        return named, 1, 1 if max_calls is None else upper_count(max_calls)
     if tool_choice not in ("auto", "none", "required"):
         names = ", ".join(function.name for function in functions[:_SHOWN_NAMES]) or "none"
         raise ArgumentError(
@@ -130,7 +131,7 @@ def _choose(
         raise ArgumentError('tool_choice="required" needs tools, got none')
     if tool_choice == "none" or not functions:
         return functions, 0, 0
-    return functions, int(tool_choice == "required"), max_calls
+    return functions, int(tool_choice == "required"), upper_count(max_calls)
 
 
 def _as_language(answer: Any) -> Language[Any] | None:

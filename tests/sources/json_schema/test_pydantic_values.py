@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import datetime as dt
+import enum
 import fractions
 import ipaddress
 import itertools
@@ -13,8 +14,9 @@ import random
 import re
 import uuid
 import warnings
+from collections.abc import Hashable
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 
@@ -37,6 +39,72 @@ class Encoded(pydantic.BaseModel):  # type: ignore[name-defined,misc]
     }
     text: str
     data: bytes
+
+
+class Cat(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    kind: Literal["cat", "lion"] = "cat"
+    n: int = 0
+
+
+class Dog(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    kind: Literal["dog"] = "dog"
+    inner: Annotated[Cat | Dog, Field(discriminator="kind")] | None = None
+
+
+@pydantic.dataclasses.dataclass
+class Cod:
+    kind: Literal["cod"] = "cod"
+    n: int = 0
+
+
+class Ship(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    kind: Literal["ship"] = Field("ship", alias="k")
+    n: int = 0
+
+
+class Train(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    kind: Literal["train"] = Field("train", alias="k")
+
+
+class Pathed(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    first: int = Field(validation_alias=pydantic.AliasPath("d", 0))
+
+
+class Named(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    model_config: ClassVar[Any] = {"populate_by_name": True}
+    first: int = Field(validation_alias=pydantic.AliasPath("d", 0))
+
+
+class Unheld(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    held: Cat
+    pairs: dict[tuple[int, int], int]
+
+
+class Chosen(pydantic.BaseModel):  # type: ignore[name-defined,misc]
+    first: int = Field(validation_alias=pydantic.AliasChoices(pydantic.AliasPath("d", 0), "x"))
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Pair(enum.Enum):
+    ONE = (1, 2)
+
+
+class Rank(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+def kept(value: Any) -> Any:
+    return value
+
+
+KEPT = pydantic.AfterValidator(kept)
+
+
+BETWEEN = Annotated[int, KEPT, Field(gt=Decimal("1.5")), Field(lt=Decimal("3.5"))]
 
 
 def bounded(kind: Any, **constraints: Any) -> Any:
@@ -97,6 +165,33 @@ AGREEING: dict[str, Any] = {
     "decimal keys": dict[Decimal, int],
     "date keys": dict[dt.date, int],
     "counter": collections.Counter[str],
+    "tags": Annotated[Cat | Dog | Cod, Field(discriminator="kind")],
+    "tags of tags": Annotated[Annotated[Cat | Dog, Field(discriminator="kind")] | Cod, Field(discriminator="kind")],
+    "number above": bounded(int | float, gt=1),
+    "number above, checked": Annotated[int, KEPT, Field(ge=3), Field(multiple_of=2)],
+    "price, checked": Annotated[Decimal, KEPT, Field(ge=3, max_digits=4)],
+    "day, checked": Annotated[dt.date, KEPT, Field(ge=dt.date(2020, 2, 1))],
+    "short text or list": bounded(str | list[int], max_length=2),
+    "literal above": bounded(Literal[1, 2, 3], ge=2),
+    "rank above": bounded(Rank, ge=2),
+    "truth above": bounded(bool, ge=1),
+    "finite numbers": bounded(int | Decimal | float, allow_inf_nan=False),
+    "number or nothing": bounded(int | float | None, gt=1),
+    "pattern, checked": Annotated[str, KEPT, Field(pattern="^[ab]{2}$")],
+    "hashable": Hashable,
+    "UUID4 keys": dict[pydantic.UUID4, int],  # type: ignore[name-defined]
+    "address keys": dict[pydantic.IPvAnyAddress, int],  # type: ignore[name-defined]
+    "network keys": dict[ipaddress.IPv4Network, int],
+    "interface keys": dict[ipaddress.IPv4Interface, int],
+    "Base64 keys": dict[pydantic.Base64Str, int],  # type: ignore[name-defined]
+    "URL-safe Base64 keys": dict[pydantic.Base64UrlBytes, int],  # type: ignore[name-defined]
+    "integer or no keys": dict[int | None, int],
+    "truth or integer keys": dict[bool | bounded(int, ge=0), int],  # type: ignore[misc]
+    "text or integer keys": dict[Literal["a"] | bounded(int, ge=5), int],  # type: ignore[misc]
+    "rank keys": dict[Rank, int],
+    "colour keys": dict[str, dict[Colour, dict[Colour, int]]],
+    "ordered keys": collections.OrderedDict[int, str],
+    "counted integers": collections.Counter[int],
 }
 
 # Types some of whose values are written in a way that the language leaves out.
@@ -111,6 +206,11 @@ NARROWER: dict[str, Any] = {
     "seconds": bounded(dt.timedelta, gt=dt.timedelta(0), le=dt.timedelta(hours=1.5)),
     "few seconds": bounded(dt.timedelta, ge=-dt.timedelta(seconds=1.5), le=dt.timedelta(microseconds=1)),
     "networks": ipaddress.IPv6Network,
+    "tags with an alias": list[Annotated[Ship | Train, Field(discriminator="kind")]],
+    "alias beside a path": Chosen,
+    "short secret": bounded(pydantic.SecretStr, min_length=2, max_length=3),
+    "keys of IPv6 networks": dict[ipaddress.IPv6Network, int],
+    "float multiples": bounded(float, multiple_of=0.3),
 }
 
 
@@ -230,13 +330,41 @@ def test_dates_beyond_a_bound(seed: int) -> None:
         (pydantic.UUID4, ["f47ac10b-58cc-4372-a567-0e02b2c3d479"], ["f47ac10b-58cc-1372-a567-0e02b2c3d479", "x"]),
         (ipaddress.IPv4Network, ["10.0.0.0/8"], ["10.0.0.1/8", "10.0.0.0/33"]),
         (dt.timedelta, ["P1DT2H", "-PT0.5S", "P1Y35D", "P2W"], ["P1M", "P1", "P999999999Y"]),
-        (dict[int, int], [], []),
     ],
 )
 def test_texts_of_types(kind: Any, taken: list[str], refused: list[str]) -> None:
     language = detent.json_schema(TypeAdapter(kind))
     assert [text for text in taken if not language.accepts(f'"{text}"')] == []
     assert [text for text in refused if language.accepts(f'"{text}"')] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken", "refused"),
+    [
+        (AGREEING["tags"], ['{"kind":"cat"}', '{"kind":"dog","inner":{"kind":"lion","n":1}}'], ["{}", '{"n":1}']),
+        (AGREEING["tags"], ['{"kind":"cod"}'], ['{"kind":"dog","inner":{"n":1}}', '{"kind":"dog","n":1}']),
+        (NARROWER["tags with an alias"], ['[{"k":"ship"}]'], ["[{}]", '[{"n":1}]', '[{"kind":"ship"}]']),
+        (Chosen, ['{"x":2}'], ["{}", '{"first":2}']),
+        (Named, ['{"first":2}'], ["{}", '{"d":[2]}']),
+        (AGREEING["number above"], ["2", "1.5"], ["1", "0.5", "-2"]),
+        (AGREEING["number or nothing"], ["2", "null"], ["1"]),
+        (AGREEING["finite numbers"], ["1", "1e+308", '"1.5"'], ["1e+309", "1" + 309 * "0", "-1" + 309 * "0"]),
+        (BETWEEN, ["2", "3"], ["1", "4"]),
+        (AGREEING["short text or list"], ['"ab"', "[1,2]"], ['"abc"', "[1,2,3]"]),
+        (AGREEING["literal above"], ["2", "3"], ["1"]),
+        (AGREEING["rank above"], ["2"], ["1"]),
+        (AGREEING["truth above"], ["true"], ["false"]),
+        (AGREEING["pattern, checked"], ['"ab"'], ['"c"']),
+        (Hashable, ["1", '"a"', "null"], ["{}", "[]"]),
+        (dict[int | None, int], ['{"1":1}'], ['{"g":1}', '{"null":1}']),
+        (dict[Rank, int], ['{"1":1}'], ['{"3":1}']),
+        (dict[int, int], ['{"-12":1}'], ['{"1.5":1}', '{"a":1}']),
+    ],
+)
+def test_texts_of_values(kind: Any, taken: list[str], refused: list[str]) -> None:
+    language = detent.json_schema(TypeAdapter(kind))
+    assert [text for text in taken if not language.accepts(text)] == []
+    assert [text for text in refused if language.accepts(text)] == []
 
 
 def test_patterns_of_urls_are_those_of_python() -> None:
@@ -251,6 +379,20 @@ def test_patterns_of_urls_are_those_of_python() -> None:
         (bounded(Decimal, max_digits=301), "max_digits=301 is above 300"),
         (bounded(dt.time, ge=dt.time(9, tzinfo=UTC)), "times have no order"),
         (Annotated[pydantic.AwareDatetime, Field(ge=NOON)], "must all have an offset, or none"),
+        (Pathed, r"^Pathed.first: the alias \['d', 0\] is a path"),
+        (list[Unheld], "^Unheld.pairs: keys of the type 'tuple'"),
+        (Annotated[pydantic.AnyUrl, pydantic.UrlConstraints(allowed_schemes=["FOO"])], "no URL has a scheme of"),
+        (Pair, "from no JSON value"),
+        (Literal[Colour.RED, "blue"], "from no JSON value"),
+        (type[int], "a class has no form in JSON"),
+        (dict[Literal[1, 2], int], "no name of a member is read as a key"),
+        (dict[None, int], "no name of a member is read as a key"),
+        (dict[tuple[int, int], int], "keys of the type 'tuple'"),
+        (dict[pydantic.RootModel[int], int], "has no hash"),  # type: ignore[name-defined]
+        (bounded(pydantic.HttpUrl, max_length=12), "max_length=12 is checked after the value is made"),
+        (bounded(int | dt.date, ge=3), "cannot be held for the type 'date'"),
+        (bounded(float | Decimal, ge=Decimal("0.1")), "cannot be held for the type 'float'"),
+        (bounded(Literal[1, 2], ge=3), "cannot be held for the members"),
         (dict[bounded(int, multiple_of=3), int], "as keys of a dict cannot be held"),  # type: ignore[misc]
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any
 from detent.errors import ArgumentError, DetentError
 from detent.language import Language
 from detent.sources.json_schema.python_types import is_model, schema_of
-from detent.sources.nodes import short_repr
+from detent.sources.nodes import encode, short_repr
 
 __all__ = ["SCHEMA_KEYS", "Call", "Function", "naming", "read_functions"]
 
@@ -121,6 +121,7 @@ def read_functions(functions: Sequence[object] | object) -> tuple[Function, ...]
     for function in found:
         if function.name in names:
             raise ArgumentError(f"two functions have the name {short_repr(function.name)}; rename one")
+        encode(function.name, "the name of a function")
         names.add(function.name)
     return tuple(found)
 

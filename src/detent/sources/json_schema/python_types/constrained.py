@@ -16,7 +16,17 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema.python_types.ranges import above, below, decimals_above, decimals_below
 from detent.sources.types.calendar import DATE, OFFSET, TIME
 
-__all__ = ["BOUNDS", "date", "date_time", "decimal_number", "decimal_text", "duration", "number_bounds", "time"]
+__all__ = [
+    "BOUNDS",
+    "date",
+    "date_time",
+    "decimal_number",
+    "decimal_text",
+    "duration",
+    "number_bounds",
+    "time",
+    "with_float_multiples",
+]
 
 Constraints = Mapping[str, Any]
 Schema = dict[str, Any]
@@ -25,6 +35,9 @@ BOUNDS = ("ge", "gt", "le", "lt")
 
 _EXACT_DIGITS = 15
 """Digits of a decimal that is the same after it was read as a float."""
+
+_FLOAT_MULTIPLES = 2**22
+"""Multiples below it differ from those in binary by less than 2**-30, which pydantic allows."""
 
 _LARGEST_TEXT = 300
 """Digits that `max_digits` may ask for; alternatives grow with its square."""
@@ -74,6 +87,16 @@ def _nearest_inside(bound: float | Decimal, toward: float, *, is_exclusive: bool
         if is_inside or (decimal == exact and not is_exclusive):
             return near
         near = math.nextafter(near, toward)
+
+
+def with_float_multiples(schema: Schema) -> Schema:
+    """Return the schema of floats where each multiple is near enough to one in binary, which pydantic asks for."""
+    factor = schema.get("multipleOf")
+    if factor is None:
+        return schema
+    digits = _EXACT_DIGITS - _fraction_digits_of(factor)
+    limit = min(_power(digits), _FLOAT_MULTIPLES) if Decimal(factor) != Decimal(str(factor)) else _power(digits)
+    return {**schema, "allOf": [{"exclusiveMinimum": -limit, "exclusiveMaximum": limit}]}
 
 
 def decimal_number(constraints: Constraints, *, is_exact: bool = False) -> Schema:

@@ -96,9 +96,14 @@ def type_schema(kind: Any, prefix: str = "") -> tuple[dict[str, Any], Callable[[
 def _schema_of(kind: object, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return make()
+    except UnsupportedError as error:
+        message = str(error)
+        field = error.__dict__.get("field")
     except sys.modules["pydantic"].PydanticUserError as error:
-        name = kind.__name__ if isinstance(kind, type) else short_repr(kind)
-        raise UnsupportedError(f"pydantic cannot make {name} a schema: {error.message}; change this field") from None
+        message = f"pydantic cannot make a schema: {error.message}; change the type"
+        field = error.__dict__.get("field")
+    name = field or (kind.__name__ if isinstance(kind, type) else short_repr(kind))
+    raise UnsupportedError(f"{name}: {message}")
 
 
 def prepared(schema: dict[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,18 @@ schemas of pydantic's core. Where a schema cannot say a constraint, the type is 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Hashable
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import UnsupportedError
 from detent.sources.json_schema.python_types import constrained
+from detent.sources.json_schema.python_types.key_names import key_names
+from detent.sources.json_schema.python_types.late_constraints import INTERNALS, with_constraints_inside
+from detent.sources.json_schema.python_types.rust_patterns import as_ecma_pattern
 from detent.sources.json_schema.python_types.web_addresses import url_pattern, urls_pattern
+from detent.sources.nodes import short_repr
 from detent.sources.rfc_grammars import IPV4, IPV6
 
 if TYPE_CHECKING:
@@ -101,6 +107,10 @@ def pattern_of_format(schema: dict[str, Any]) -> str | None:
 class _ExactSchemas(_Base):
     """Reads the constraints of types from pydantic's core schemas."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.core_definitions: dict[str, Any] = {}
+
     def decimal_schema(self, schema: Any) -> dict[str, Any]:
         text, number = constrained.decimal_text(schema), constrained.decimal_number(schema)
         return number if text is None else {"anyOf": [number, text]}
@@ -125,7 +135,7 @@ class _ExactSchemas(_Base):
         found = super().float_schema(schema)
         for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
             found.pop(keyword, None)
-        return {**found, **constrained.number_bounds(bounds)}
+        return constrained.with_float_multiples({**found, **constrained.number_bounds(bounds)})
 
     def str_schema(self, schema: Any) -> dict[str, Any]:
         config: Any = self._config.config_dict
@@ -134,9 +144,12 @@ class _ExactSchemas(_Base):
             if found.get(name) is None and config.get(f"str_{name}"):
                 found[name] = config[f"str_{name}"]
         size = sys.modules["pydantic"].ByteSize
+        engine = found.get("regex_engine") or config.get("regex_engine")
         if found.get("pattern") == size.byte_string_pattern:
             units = "|".join(size.byte_sizes)
             found["pattern"] = rf"^(?:0|[1-9]\d{{0,17}})(?:\.\d{{1,9}})? ?(?:{units})?$"
+        elif isinstance(found.get("pattern"), str) and engine != "python-re":
+            found["pattern"] = as_ecma_pattern(found["pattern"])
         made = super().str_schema(found)
         if found.get("strip_whitespace"):
             made = {**made, "allOf": [*made.get("allOf", []), {"pattern": _STRIPPED}]}
@@ -175,16 +188,107 @@ class _ExactSchemas(_Base):
     def json_schema(self, schema: Any) -> dict[str, Any]:
         raise UnsupportedError("Json is a JSON text inside a string, which is not held; use the type itself")
 
+    def is_subclass_schema(self, schema: Any) -> dict[str, Any]:
+        raise UnsupportedError("a class has no form in JSON; use a Literal of names")
+
+    def literal_schema(self, schema: Any) -> dict[str, Any]:
+        _check_members(schema, schema["expected"])
+        return super().literal_schema(schema)
+
+    def enum_schema(self, schema: Any) -> dict[str, Any]:
+        _check_members(schema, schema["members"])
+        return super().enum_schema(schema)
+
+    def chain_schema(self, schema: Any) -> dict[str, Any]:
+        """Hold the constraints of strings, which pydantic checks in a step of their own."""
+        first, *others = schema["steps"]
+        made = self.generate_inner(first)
+        conditions = []
+        for step in others:
+            if step["type"] == "is-instance" and step["cls"] is Hashable:
+                conditions.append({"not": {"type": ["array", "object"]}})
+            elif getattr(step.get("function", {}).get("function"), "__module__", None) == INTERNALS:
+                if made.get("type") != "string" or first["type"].endswith("url"):
+                    raise UnsupportedError("constraints of strings cannot be held for other types; leave them out")
+                conditions.append(self.generate_inner(step))
+        return {"allOf": [made, *conditions]} if conditions else made
+
+    def tagged_union_schema(self, schema: Any) -> dict[str, Any]:
+        """Ask for the tag, which pydantic reads before any default."""
+        made = super().tagged_union_schema(schema)
+        tag = made.get("discriminator", {}).get("propertyName")
+        if tag is not None:
+            made["oneOf"] = [
+                {**choice, "required": list(dict.fromkeys([*choice.get("required", []), tag]))}
+                for choice in made["oneOf"]
+            ]
+        return made
+
+    def definitions_schema(self, schema: Any) -> dict[str, Any]:
+        self.core_definitions.update((each["ref"], each) for each in schema["definitions"])
+        return super().definitions_schema(schema)
+
+    def generate_inner(self, schema: Any) -> dict[str, Any]:
+        return super().generate_inner(with_constraints_inside(schema, self.core_definitions))
+
+    def model_fields_schema(self, schema: Any) -> dict[str, Any]:
+        return super().model_fields_schema(_with_names(schema, schema.get("model_name")))
+
+    def typed_dict_schema(self, schema: Any) -> dict[str, Any]:
+        return super().typed_dict_schema(_with_names(schema, getattr(schema.get("cls"), "__name__", None)))
+
+    def model_field_schema(self, schema: Any) -> dict[str, Any]:
+        return self._of_field(super().model_field_schema, schema)
+
+    def dataclass_field_schema(self, schema: Any) -> dict[str, Any]:
+        return self._of_field(super().dataclass_field_schema, schema)
+
+    def typed_dict_field_schema(self, schema: Any) -> dict[str, Any]:
+        return self._of_field(super().typed_dict_field_schema, schema)
+
+    def _of_field(self, make: Callable[[Any], dict[str, Any]], field: Any) -> dict[str, Any]:
+        """Return the schema of a field; an error says which one, and of fields in fields the innermost."""
+        try:
+            self._check_alias(field)
+            return make(field)
+        except (UnsupportedError, sys.modules["pydantic"].PydanticUserError) as error:
+            error.__dict__.setdefault("field", field["name"])
+            raise
+
+    def _check_alias(self, field: Any) -> None:
+        alias, config = field.get("validation_alias"), self._config.config_dict
+        has_name = config.get("validate_by_name") or config.get("populate_by_name")
+        if has_name or alias is None or isinstance(alias, str):
+            return
+        if not any(isinstance(path, list) and len(path) == 1 for path in alias):
+            raise UnsupportedError(f"the alias {short_repr(alias)} is a path, which is not held; use a name")
+
     def dict_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().dict_schema(schema)
+        return self._with_key_names(super().dict_schema(schema), schema)
+
+    def frozendict_schema(self, schema: Any) -> dict[str, Any]:
+        return self._with_key_names(super().frozendict_schema(schema), schema)
+
+    def ordered_dict_schema(self, schema: Any) -> dict[str, Any]:
+        return self._with_key_names(super().ordered_dict_schema(schema), schema)
+
+    def counter_schema(self, schema: Any) -> dict[str, Any]:
+        return self._with_key_names(super().counter_schema(schema), schema)
+
+    def _with_key_names(self, made: dict[str, Any], schema: Any) -> dict[str, Any]:
         if "keys_schema" not in schema:
             return made
-        names = _as_names(self.generate_inner(schema["keys_schema"]))
-        if names is not None:
-            for values in made.pop("patternProperties", {}).values():
-                made["additionalProperties"] = values
-            made["propertyNames"] = names
-        return made
+        made.pop("propertyNames", None)
+        for values in made.pop("patternProperties", {}).values():
+            made["additionalProperties"] = values
+        names = key_names(schema["keys_schema"], self._without_reference, self.core_definitions)
+        return {**made, "propertyNames": names} if names not in ({}, {"type": "string"}) else made
+
+    def _without_reference(self, schema: Any) -> dict[str, Any]:
+        made = self.generate_inner(schema)
+        while "$ref" in made:
+            made = self.get_schema_from_definitions(made["$ref"]) or {"type": "object"}
+        return dict(made)
 
 
 @cache
@@ -195,36 +299,26 @@ def make_generator() -> Any:
     return type("ExactSchemas", (_ExactSchemas, pydantic.json_schema.GenerateJsonSchema), {})
 
 
+def _with_names(schema: Any, owner: str | None) -> Any:
+    """Return a schema of fields each of which says its name, as those of dataclasses do."""
+    prefix = f"{owner}." if owner else ""
+    return {**schema, "fields": {name: {**field, "name": prefix + name} for name, field in schema["fields"].items()}}
+
+
 def _with_length(made: dict[str, Any], schema: Any) -> dict[str, Any]:
     return made if schema.get("max_length") is None else {**made, "maxLength": schema["max_length"]}
 
 
-def _as_names(keys: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the names that are read as keys that are no strings; None if pydantic's schema has them."""
-    kind = keys.get("type")
-    if kind == "boolean":
-        return {"enum": ["true", "false"]}
-    if kind in ("integer", "number"):
-        constraints = {
-            name: keys[keyword]
-            for name, keyword in (
-                ("ge", "minimum"),
-                ("gt", "exclusiveMinimum"),
-                ("le", "maximum"),
-                ("lt", "exclusiveMaximum"),
-                ("multiple_of", "multipleOf"),
-            )
-            if keyword in keys
-        }
-        if kind == "integer":
-            constraints["decimal_places"] = 0
-        names = None if keys.keys() & {"anyOf", "allOf", "not"} else constrained.decimal_text(constraints)
-        if names is None:
-            raise UnsupportedError("multiples as keys of a dict cannot be held; use a list of pairs")
-        return {keyword: value for keyword, value in names.items() if keyword != "type"}
-    if "pattern" in keys:
-        return {keyword: value for keyword, value in keys.items() if keyword not in ("type", "title")}
-    texts = [part for part in keys.get("anyOf", ()) if part.get("type") == "string"]
-    if "anyOf" in keys and any(len(part) > 1 for part in texts):
-        return texts[0] if len(texts) == 1 else {"anyOf": texts}
-    return None
+def _check_members(schema: Any, members: list[Any]) -> None:
+    """Refuse members that pydantic reads from no JSON, such as a plain Enum's in a Literal, or a tuple."""
+    core = sys.modules["pydantic_core"]
+    plain = {name: part for name, part in schema.items() if name not in ("ref", "metadata", "serialization")}
+    reads = core.SchemaValidator(plain)
+    for member in members:
+        try:
+            reads.validate_json(core.to_json(member.value if isinstance(member, Enum) else member))
+        except (core.ValidationError, core.PydanticSerializationError):
+            raise UnsupportedError(
+                f"pydantic reads {short_repr(member)} from no JSON value; use an Enum of "
+                "strings or numbers, or its value"
+            ) from None

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from detent.errors import UnsupportedError
+from detent.sources.nodes import short_repr
 from detent.sources.rfc_grammars import IPV4, IPV6, PERCENT_ENCODED
 
 __all__ = ["url_pattern", "urls_pattern"]
@@ -37,7 +39,7 @@ def url_pattern(constraints: Mapping[str, Any]) -> str:
     >>> re.search(url_pattern({"allowed_schemes": ["https"]}), "https://example.org/a?b#c") is not None
     True
     """
-    schemes = constraints.get("allowed_schemes")
+    schemes = _schemes(constraints)
     # A default host or port is added to a URL without a host, or refuses it.
     needs_host = any(constraints.get(name) is not None for name in ("default_host", "default_port", "default_path"))
     needs_host = needs_host or bool(constraints.get("host_required"))
@@ -59,9 +61,18 @@ def url_pattern(constraints: Mapping[str, Any]) -> str:
 
 def urls_pattern(constraints: Mapping[str, Any]) -> str:
     """Return a pattern of the URLs with one host or several, with commas between them."""
-    schemes = constraints.get("allowed_schemes")
+    schemes = _schemes(constraints)
     start = "[a-z][a-z0-9+.-]*" if schemes is None else "|".join(map(re.escape, schemes))
     return f"^(?:{start})://{_AUTHORITY}(?:,{_AUTHORITY})*{_PATH}{_TAIL}$"
+
+
+def _schemes(constraints: Mapping[str, Any]) -> list[str] | None:
+    """Return the schemes that pydantic may find, which compares them after it made them small; None for any."""
+    allowed: list[str] | None = constraints.get("allowed_schemes")
+    found = None if allowed is None else [each for each in allowed if each == each.lower()]
+    if found == []:
+        raise UnsupportedError(f"no URL has a scheme of {short_repr(allowed)}; write schemes in small letters")
+    return found
 
 
 def _chosen(known: tuple[str, ...], allowed: list[str] | None) -> list[str]:
