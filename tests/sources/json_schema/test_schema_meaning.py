@@ -138,6 +138,21 @@ CASES: dict[str, tuple[Any, list[Any], list[Any]]] = {
         ["a", None],
         ["ab", 1],
     ),
+    "one schema for then and else": (
+        {
+            "$defs": {"a": {"const": "x"}},
+            "if": {"minimum": 3},
+            "then": {"$ref": "#/$defs/a"},
+            "else": {"$ref": "#/$defs/a"},
+        },
+        ["x"],
+        [3, 1, "y"],
+    ),
+    "neither then nor else": (
+        {"anyOf": [{"if": {"minimum": 3}, "then": False, "else": False}, {"const": 1}]},
+        [1],
+        [3, "x"],
+    ),
     "allOf of objects": (
         {"allOf": [{"properties": {"a": {"minimum": 1}}}, {"properties": {"a": {"maximum": 3}}, "required": ["a"]}]},
         [{"a": 2}, {"a": "x"}],

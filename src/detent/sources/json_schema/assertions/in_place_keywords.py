@@ -51,6 +51,8 @@ def _if(nodes: SchemaNodes, node: SchemaNode, assertions: AssertionsBuilder, arg
     otherwise = nodes.inner(node, node.schema.get("else", True), "else")
     if then is not otherwise:
         assertions.disjunctions.append(Conditional(condition, then, otherwise))
+    elif then is not nodes.always:
+        assertions.in_place.append(then)  # one schema for both: two references, or false twice
 
 
 def _reference(keyword: str) -> Keyword:
