@@ -186,4 +186,3 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
             closed = EngineMatcher(compile_by_default(read_rule([""], "ContinuousProcessor"), self._vocabulary))
             closed.failure = error
             return closed
-
