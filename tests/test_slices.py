@@ -59,6 +59,7 @@ _STRINGS: list[dict[str, Any]] = [
     {"pattern": "^(\\S+\\s){0,5}\\S+$", "maxLength": 30},
     {"pattern": "a.*b", "minLength": 3},
     {"pattern": "^(ab)*$", "maxLength": 7},
+    {"pattern": "^[ab]*$", "minLength": 3, "maxLength": 30},
     {"pattern": "^a{0,45}b?$"},
     {"pattern": "^([a-z]{1,26}[.-]){1,27}[a-z]{2,25}$"},
     {"pattern": "^([-a]{1,24}|(foo){0,12}x1?)@([a-b]{1,25}[/-])*[a-z]+$", "maxLength": 48},
@@ -168,11 +169,24 @@ _PATTERNS = [
 # A quotation mark ends a word, begins one, or is inside: where a string ends, a word may be half read. The last two
 # bound the whole text.
 _WORDS_LEFT_OUT = [("foo", "ab"), ('x"', "foo"), ('"a', "x1"), ('": ', "f"), ('x",', 'b"}', "ab"), ("\\\\", "o")]
+# With every last letter, no letter and no hexadecimal digit is a byte that ends no word. The states of hundreds of
+# words are too many to be visited. Further words are in names, numbers and white space.
+_MORE_WORDS_LEFT_OUT = [
+    [f"{first}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz" for first in "lxz"],
+    [f"{a}{b}{c}x{d}" for a in "alm" for b in "abex" for c in "mnoab" for d in "abcefgh"],
+    [*"abcdefghijklmnopqrstuvwxyz0123456789"],
+    ["name", "12", "tru"],
+    ["\n ", "  ", "5"],
+    ["é", "\ud7ffa", "a\\"],
+    ["abb", "ba"],
+    ["12,", "0}", "5,"],
+]
 _CONDITIONS = [
-    *(detent.without(*words) for words in _WORDS_LEFT_OUT),
+    *(detent.without(*words) for words in [*_WORDS_LEFT_OUT, *_MORE_WORDS_LEFT_OUT]),
     ~detent.containing("foo", "ab", ignore_case=True),
     ~detent.regex(r'(?s).*[^a]"[]}]?'),
     ~detent.regex(r"(?s)([^x]|x[^1])*"),
+    ~detent.regex(r'(?s)[^"]*"name.*'),
     ~detent.regex(r"(?s).{0,40}"),
     detent.text(0, 30),
     detent.text(9, 70),
@@ -219,6 +233,84 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
             for byte in vocabulary.token_bytes(token):
                 state = automaton.advance(state, bytes([byte]))
     assert compared > 50
+
+
+@pytest.mark.filterwarnings("ignore::detent.SchemaWarning")
+@pytest.mark.parametrize("number", range(len(_WORDS_LEFT_OUT) + len(_MORE_WORDS_LEFT_OUT)))
+def test_masks_without_words_are_the_naive_ones(number: int) -> None:
+    """Along random walks inside strings, names and numbers that exclude words."""
+    words = [*_WORDS_LEFT_OUT, *_MORE_WORDS_LEFT_OUT][number]
+    choose = random.Random(number)
+    vocabulary = _VOCABULARIES[number % 2]
+    schemas = [{"type": "string", **string} for string in _STRINGS]
+    schemas += [{"type": "array", "items": {"type": "string", **string}, "minItems": 2} for string in _STRINGS[::3]]
+    schemas += choose.sample(_objects(), 6)
+    compared = 0
+    for schema in schemas:
+        language = detent.json_schema(schema, order=choose.choice(("schema", "any"))) & detent.without(*words)
+        try:
+            guide = detent.compile(language, vocabulary)
+        except detent.EmptyLanguageError:
+            continue
+        automaton = ByteDfa(language._node)._core
+        matcher = guide.matcher()
+        state = automaton.start
+        for _ in range(6):
+            expected = _naive(automaton, state, vocabulary)
+            assert {int(token) for token in matcher.allowed()} == expected, (json.dumps(schema), matcher.token_ids)
+            compared += 1
+            text = sorted(expected - {len(vocabulary) - 1})
+            # A token of letters rather than one that ends the string, so that walks are long.
+            text = [token for token in text if b'"' not in vocabulary.token_bytes(token)] or text
+            if not text:
+                break
+            token = choose.choice(text)
+            matcher.advance(token)
+            state = automaton.advance(state, vocabulary.token_bytes(token))
+    assert compared > 40
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (detent.without("12,"), '{"a": 12, "b": "x", "c": ["y", "name"]}'),  # after 12 another one than after 13
+        (detent.without("2, ", "e1"), '{"a": 13, "b": "12, e", "c": ["12"]}'),
+        (~detent.regex(r'(?s)[^"]*"a": 1[^"]*"b": "name.*'), '{"a": 2, "b": "name", "c": ["name"]}'),
+        (~detent.regex(r'(?s)[^"]*"name.*'), '{"a": 2, "b": "name", "c": ["name"]}'),  # of the first string alone
+        (~(detent.regex('[{]x*"') + detent.containing("name")), '{\n"a": 2, "b": "name", "c": ["name"]}'),
+        (~detent.regex(r'(?s)[^"]*"[^"]*"[^"]*"name.*'), '{"a": 12, "b": "namex", "c": ["name", "name"]}'),
+    ],
+)
+def test_masks_where_a_condition_depends_on_what_was_read(condition: Language, text: str) -> None:
+    pieces = [
+        "12",
+        "12,",
+        "12, ",
+        "2, ",
+        ": 12",
+        ": 12,",
+        "1",
+        "13, ",
+        ' "na',
+        "name",
+        '"name',
+        '"name"',
+        '", "',
+        '": "',
+    ]
+    tokens = [*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in pieces), b""]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[len(tokens) - 1])
+    items = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    members = {"a": {"type": "integer"}, "b": {"type": "string"}, "c": items}
+    language = detent.json_schema({"type": "object", "properties": members, "required": ["a", "c"]}) & condition
+    automaton = ByteDfa(language._node)._core
+    matcher = detent.compile(language, vocabulary).matcher()
+    state = automaton.start
+    for byte in text.encode():
+        assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), text
+        if (state := automaton.advance(state, bytes([byte]))) == 0:
+            break
+        matcher.advance(byte)
 
 
 @pytest.mark.parametrize("pattern", _PATTERNS)

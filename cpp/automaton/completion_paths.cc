@@ -69,7 +69,9 @@ std::uint32_t CompletionPaths::length_of(ExprId state) {
 }
 
 void CompletionPaths::find(ExprId state) {
-  if (const std::optional<Path> path = descend(state)) {
+  if (std::optional<std::string> text = liveness_.witness(state)) {
+    remember(state, {*std::move(text), ExprSet::kEpsilon});
+  } else if (const std::optional<Path> path = descend(state)) {
     remember(state, *path);
   } else {
     search(state);

@@ -2,9 +2,10 @@
 //
 // To follow the byte whose successor has the least length (Liveness::length) is not enough. The length of an
 // intersection may be that of one alternative, and its successor, a union in another form, may have no smaller length.
-//   1. Descend: in a union follow only the alternative of the least length, while the lengths fall.
-//   2. Where they do not fall, search best-first, by least length.
-// Both stop at a state with a remembered step. So two paths that meet stay together, and no path has a cycle.
+//   1. Take the text that the form of an intersection shows. The lengths of its states would need many searches.
+//   2. Descend: in a union follow only the alternative of the least length, while the lengths fall.
+//   3. Where they do not fall, search best-first, by least length.
+// All stop at a state with a remembered step. So two paths that meet stay together, and no path has a cycle.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,10 @@
 namespace detent {
 namespace {
 
-// Of texts that are tried before a search, and of those that are tried where a search takes long; in bytes.
+// Of texts that are remembered, of those that are tried before a search, and of those that are tried where a search
+// takes long; in bytes.
 constexpr std::size_t kShortWitness = 64;
+constexpr std::size_t kWitness = 1 << 12;
 constexpr std::size_t kLongWitness = 1 << 16;
 constexpr std::size_t kFewExpanded = 24, kManyExpanded = 64;  // states; few searches expand more
 
@@ -191,8 +193,8 @@ std::uint32_t Liveness::find(ExprId state, Use use) {
       goals.push_back(texts);
     } else if (known(texts) == kDead) {
       remember(goal, kDead, Use::lengths);
-    } else if (const std::optional<std::uint32_t> bound = length_of_witness(goal, kShortWitness)) {
-      remember(goal, *bound, Use::bounds);
+    } else if (const std::optional<std::string> text = use_ == Use::bounds ? witness(goal, kWitness) : std::nullopt) {
+      remember(goal, static_cast<std::uint32_t>(text->size()), Use::bounds);
     } else if (const ExprId tail = operand_after_guards(goal); tail != ExprSet::kEmpty && known(tail) == kUnknown) {
       goals.push_back(tail);
     } else if (const std::optional<std::uint32_t> length = length_by_first_byte(goal)) {
@@ -261,15 +263,15 @@ bool Liveness::excludes_itself(ExprId id) const {
   });
 }
 
-// By a text of at most `longest` bytes.
-std::optional<std::uint32_t> Liveness::length_of_witness(ExprId id, std::size_t longest) {
+std::optional<std::string> Liveness::witness(ExprId id) { return witness(id, kWitness); }
+
+std::optional<std::string> Liveness::witness(ExprId id, std::size_t longest) {
   const Expr& expr = exprs_[id];
-  if (use_ != Use::bounds || expr.op != Op::intersection || expr.has_guard || expr.has_lookbehind ||
-      expr.has_lookbehind_end || expr.has_open_item || expr.has_closed_item) {
+  if (expr.op != Op::intersection || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end ||
+      expr.has_open_item || expr.has_closed_item) {
     return std::nullopt;
   }
-  const std::optional<std::string> text = witness_text_.find(id, longest);
-  return text ? std::optional(static_cast<std::uint32_t>(text->size())) : std::nullopt;
+  return witness_text_.find(id, longest);
 }
 
 // Avoids a search, which would read each character of the texts to find out which hexadecimal digits may follow.
@@ -317,8 +319,8 @@ void Liveness::search(ExprId state) {
   bool is_live = false;
   while (search.live.empty()) {
     if (search.seen.size() > kFewStates && !std::exchange(has_tried_witness, true)) {
-      const std::optional<std::uint32_t> length = length_of_witness(state, kLongWitness);
-      if (length) return remember(state, *length, Use::bounds);
+      const std::optional<std::string> text = use_ == Use::bounds ? witness(state, kLongWitness) : std::nullopt;
+      if (text) return remember(state, static_cast<std::uint32_t>(text->size()), Use::bounds);
     }
     const bool is_long = search.seen.size() > kMaxStates || meter_.steps() - first_step > kMaxWork;
     if (search.is_infinite && !is_live && is_long) {

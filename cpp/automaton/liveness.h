@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "automaton/character_counts.h"
@@ -78,6 +79,8 @@ class Liveness {
   // The length of some string that leads from `state` to acceptance, or kDead. Unlike bound(), it uses no bounds of
   // set_bound(). From most states of length n > 0, some byte leads to a state of a smaller length (completion_paths.h).
   std::uint32_t length(ExprId state) { return find(state, Use::lengths); }
+  // A text of an intersection, not a long one, that its form shows (WitnessText).
+  std::optional<std::string> witness(ExprId id);
   static constexpr std::uint32_t kDead = UINT32_MAX;
 
  private:
@@ -130,8 +133,7 @@ class Liveness {
   bool has_dead_relaxation(ExprId id);
   bool reach_known_text(Search& search, std::size_t index);
   void add_text(const Search& search);
-  // The length of a text of an intersection that its form shows (WitnessText).
-  std::optional<std::uint32_t> length_of_witness(ExprId id, std::size_t longest);
+  std::optional<std::string> witness(ExprId id, std::size_t longest);
   // For a JSON string `id` after a backslash: the texts after a character that may be escaped there, which are perhaps
   // live. The empty language where `id` is in another position, or no such character is found among those tried.
   ExprId after_escaped_character(ExprId id);

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "automaton/conditioned_slices.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 
@@ -176,7 +177,8 @@ SplitState SliceAnalysis::split(ExprId state) {
 std::optional<Slice> SliceAnalysis::member_value(ExprId state) {
   return automaton_.edit([this, state](ExprSet& exprs, Derivatives& derivatives,
                                        Liveness& liveness) -> std::optional<Slice> {
-    const Expr& first = exprs[split_first(exprs, state).first];
+    const auto conditioned = split_conditions(exprs, state);
+    const Expr& first = exprs[split_first(exprs, conditioned ? conditioned->first : state).first];
     if (first.op != Op::bytes || exprs.set(first.set_index()) != ByteSet::of(':')) return std::nullopt;
     const SplitState split = find_slices(exprs, derivatives, liveness, state, resets_, &numbers_);
     const bool is_value = split.slices.size() == 1 && split.slices[0].is_value;

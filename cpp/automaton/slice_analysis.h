@@ -5,13 +5,17 @@
 // states share, such as .{0,100}" to .*". The two masks differ in few tokens.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "automaton/automaton.h"
+#include "automaton/safe_bytes.h"
 #include "automaton/slice_finder.h"
 #include "automaton/unbounded_state.h"
 
@@ -45,6 +49,14 @@ struct ExcludingString {
   // The excluded texts as JSON writes them, after the bytes before the string, without the closing quotation mark.
   // Nothing where the expressions do not show them.
   std::optional<std::vector<std::string>> written;
+};
+
+// A prefix that excludes words: `all` without the words of `condition`. A token that both allow is allowed, since some
+// completion in `all` has only bytes that end no word.
+struct ConditionedPrefix {
+  ExprId all, condition;
+  std::uint32_t completion_bound;  // of these completions, in bytes
+  bool needs_escapes_followed;     // inside an escape there may be none
 };
 
 class SliceAnalysis {
@@ -85,6 +97,8 @@ class SliceAnalysis {
   std::optional<std::uint32_t> characters_to_come(ExprId state);
   // Reads a prefix as an ExcludingString. Some bytes may stand before the string only if `written` is known.
   std::optional<ExcludingString> excluding_string(ExprId prefix);
+  // Reads a prefix as a ConditionedPrefix. Cost: at the first visit, the rows of the states of `all`, if they are few.
+  std::optional<ConditionedPrefix> conditioned_prefix(ExprId prefix);
   // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing for any other.
   std::optional<std::vector<std::string>> literals_of(ExprId prefix);
   // Replaces the constrained JSON string at the start of a prefix by any string. Any other prefix is returned
@@ -97,13 +111,25 @@ class SliceAnalysis {
   std::optional<std::uint32_t> longest_stay(ExprId state);
   std::optional<std::uint32_t> find_longest_stay(ExprId state);
 
+  struct SafeCompletions {
+    std::uint32_t longest;
+    bool inside_escapes;  // from each state inside an escape, too
+    bool has_loop;        // some state loops over a safe byte
+  };
+  bool is_any_string(ExprId prefix);
+  static std::optional<SafeCompletions> with_loop(std::optional<SafeCompletions> found, std::uint32_t count);
+  std::optional<SafeCompletions> safe_completions(ExprId prefix, const ByteSet& safe);
+  std::optional<SafeCompletions> find_safe_completions(ExprId prefix, const ByteSet& safe, std::vector<ExprId>& states);
+
   Automaton& automaton_;
   // Read and written under the automaton's lock.
   std::unordered_map<std::uint32_t, bool> character_sets_;  // by expression: whether it is one character
   std::unordered_map<std::uint32_t, bool> numbers_;         // by expression: whether its bytes are all in kNumberBytes
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_completions_;  // by expression
   std::unordered_map<std::uint32_t, std::optional<std::uint32_t>> longest_stays_;        // by expression
+  std::map<std::pair<std::uint32_t, std::array<std::uint64_t, 4>>, std::optional<SafeCompletions>> safe_completions_;
   ByteResets resets_;
+  SafeBytes safe_bytes_;
 };
 
 }  // namespace detent

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "automaton/conditioned_slices.h"
+
 namespace detent {
 namespace {
 
@@ -21,13 +23,16 @@ bool is_loop(const Expr& expr) {
 // A list of members or items belongs to one language, so that no other state would share the mask of a prefix with it.
 bool is_list(const Expr& expr) { return expr.op == Op::ordered || expr.op == Op::unordered || expr.op == Op::distinct; }
 
+// Whether the members that may come next stay together, as DeclaredMembers for example, or each is an alternative.
+enum class Members : std::uint8_t { whole, expanded };
+
 // Finds the slices of one state. Lives for one call, under the automaton's lock.
 class SliceFinder {
  public:
   using Numbers = std::unordered_map<std::uint32_t, bool>;
 
-  SliceFinder(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Numbers* numbers)
-      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), numbers_(numbers) {}
+  SliceFinder(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Numbers* numbers, Members members)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), numbers_(numbers), members_(members) {}
 
   // Without `numbers`: the slices that end in one byte, or at an item of a list.
   SplitState find(ExprId state) {
@@ -363,6 +368,25 @@ class SliceFinder {
     return true;
   }
 
+  // Splits members, after an optional byte, into one alternative for each that may come next, and none.
+  bool expand_members(ExprId state, std::optional<std::uint8_t> before) {
+    const auto [head, rest] = split_first(exprs_, state);
+    std::vector<Derivatives::Term> terms;
+    if (exprs_[head].op == Op::ordered) {
+      derivatives_.expand_ordered(terms, head, rest);
+    } else if (exprs_[head].op == Op::unordered) {
+      derivatives_.expand_unordered(terms, head, rest);
+    } else {
+      return false;
+    }
+    const auto add = [&](ExprId next) {
+      pending_.push_back(before ? exprs_.concat(exprs_.bytes(ByteSet::of(*before)), next) : next);
+    };
+    for (const auto& [first, second] : terms) add(exprs_.concat(first, second));
+    if (exprs_[head].nullable) add(rest);
+    return true;
+  }
+
   // Splits a repeat of items that begin with punctuation, such as a comma, into its first item and what follows it.
   bool split_items(const Expr& items, ExprId rest) {
     const ExprId first = split_first(exprs_, items.part()).first;
@@ -391,10 +415,14 @@ class SliceFinder {
           return true;
         }
         return split_items(expr, rest);
-      case Op::ordered: return split_members(alternative, std::nullopt);
+      case Op::ordered:
+        if (members_ == Members::whole) return split_members(alternative, std::nullopt);
+        [[fallthrough]];
+      case Op::unordered: return members_ == Members::expanded && expand_members(alternative, std::nullopt);
       case Op::bytes: {
         const ByteSet& set = exprs_.set(expr.set_index());
-        return set == ByteSet::of(' ') && split_members(rest, ' ');
+        if (set != ByteSet::of(' ')) return false;
+        return members_ == Members::expanded ? expand_members(rest, ' ') : split_members(rest, ' ');
       }
       default: return false;
     }
@@ -421,67 +449,20 @@ class SliceFinder {
   Derivatives& derivatives_;
   Liveness& liveness_;
   Numbers* numbers_;
+  Members members_;
   std::vector<ExprId> pending_;  // alternatives
   SplitState found_;
 };
-
-// An intersection as one operand with rules, lists or strings, and the others. Nothing if none is that operand alone.
-std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state) {
-  std::vector<ExprId> conditions(exprs.operands(state).begin(), exprs.operands(state).end());
-  const auto is_main = [&exprs](ExprId operand) { return exprs[operand].op != Op::complement; };
-  if (std::ranges::count_if(conditions, is_main) != 1) return std::nullopt;
-  const auto main = std::ranges::find_if(conditions, is_main);
-  const ExprId found = *main;
-  conditions.erase(main);
-  const ExprId condition = exprs.intersection(std::move(conditions));
-  const Expr& expr = exprs[condition];
-  if (expr.has_rule || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || expr.has_open_item ||
-      expr.has_closed_item) {
-    return std::nullopt;
-  }
-  return std::pair{found, condition};
-}
-
-// The byte that ends each text of a prefix, if there is one.
-std::optional<std::uint8_t> last_byte(const ExprSet& exprs, ExprId prefix) {
-  while (exprs[prefix].op == Op::concat) prefix = exprs[prefix].second();
-  if (exprs[prefix].op != Op::bytes || exprs.set(exprs[prefix].set_index()).has_more_than(1)) return std::nullopt;
-  return exprs.set(exprs[prefix].set_index()).first();
-}
-
-// The slices of x & r, where r excludes words, are those of x: (prefix continuation) & r is (prefix & r)
-// (continuation & s), if r is in one state s after each prefix.
-SplitState find_slices_under(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId main,
-                             ExprId condition, ByteResets& resets) {
-  SplitState inside = SliceFinder(exprs, derivatives, liveness, nullptr).find(main);
-  SplitState found;
-  for (const Slice& slice : inside.slices) {
-    const std::optional<std::uint8_t> last = last_byte(exprs, slice.prefix);
-    const ExprId after = last ? resets.find(exprs, derivatives, condition, *last) : ExprSet::kEmpty;
-    if (after == ExprSet::kEmpty) {
-      inside.others.push_back(exprs.concat(slice.prefix, slice.continuation));
-      continue;
-    }
-    const Slice narrow{exprs.intersection({slice.prefix, condition}), exprs.intersection({slice.continuation, after})};
-    if (liveness.live(narrow.prefix) && liveness.live(narrow.continuation)) found.slices.push_back(narrow);
-  }
-  for (ExprId other : inside.others) {
-    const ExprId narrow = exprs.intersection({other, condition});
-    if (narrow != ExprSet::kEmpty && liveness.live(narrow)) found.others.push_back(narrow);
-  }
-  return found;
-}
 
 }  // namespace
 
 SplitState find_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, ExprId state, ByteResets& resets,
                        std::unordered_map<std::uint32_t, bool>* numbers) {
-  if (exprs[state].op == Op::intersection) {
-    if (const auto parts = split_conditions(exprs, state)) {
-      return find_slices_under(exprs, derivatives, liveness, parts->first, parts->second, resets);
-    }
+  if (const auto parts = split_conditions(exprs, state)) {
+    SplitState found = SliceFinder(exprs, derivatives, liveness, numbers, Members::expanded).find(parts->first);
+    return narrow_slices(exprs, derivatives, liveness, std::move(found), parts->second, resets);
   }
-  return SliceFinder(exprs, derivatives, liveness, numbers).find(state);
+  return SliceFinder(exprs, derivatives, liveness, numbers, Members::whole).find(state);
 }
 
 }  // namespace detent

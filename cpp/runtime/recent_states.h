@@ -21,6 +21,7 @@ enum class MaskKind : std::uint64_t {
   value = 0x76616C7565,
   exits = 0x6578697473,
   byte_class = 0x636C617373,
+  condition = 0x636F6E64,  // of texts that a state excludes; its completions need not be tokenizable
 };
 inline Hash128 mask_key(const Hash128& hash, MaskKind kind) {
   return kind == MaskKind::state ? hash : mix(hash, static_cast<std::uint64_t>(kind));

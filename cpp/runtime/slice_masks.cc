@@ -28,6 +28,14 @@ bool may_continue(const Slice& value, std::string_view suffix) {
   return !value.ends_number || !kNumberBytes.contains(static_cast<std::uint8_t>(suffix[0]));
 }
 
+// Whether a token with a backslash, of which the first begins an escape, may end inside an escape.
+bool may_end_inside_escape(std::string_view token) {
+  constexpr std::size_t kUnicodeEscape = 6;  // such as \u00e9; after \ud83d another one must follow
+  const std::string_view last = token.substr(token.rfind('\\'));
+  if (last.size() == 1) return true;
+  return last[1] == 'u' && (last.size() < kUnicodeEscape || last[2] == 'd' || last[2] == 'D');
+}
+
 }  // namespace
 
 template <class FindSuffixes>
@@ -48,15 +56,14 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::leaving_at(std::vector
   return tokens;
 }
 
-// Keeps the context-dependent tokens for which keep(bytes) is true; `bytes` are those before the byte by which the
-// token leaves the slice.
+// Keeps the context-dependent tokens for which keep(bytes) is true; with the last of `bytes`, the token leaves the
+// slice.
 template <class Keep>
 std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
     const std::shared_ptr<const ContextDependentTokens>& tokens, Keep keep) const {
   std::vector<std::uint32_t> exits;
   for (std::uint32_t exit : tokens->exits) {
-    const std::string_view text = vocabulary_.text_of_node(exit);
-    if (keep(text.substr(0, text.size() - 1))) exits.push_back(exit);
+    if (keep(vocabulary_.text_of_node(exit))) exits.push_back(exit);
   }
   if (exits.size() == tokens->exits.size()) return tokens;
   return leaving_at(std::move(exits), [&tokens](const std::vector<std::uint32_t>& kept) {
@@ -92,6 +99,7 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_of_length(
     const std::shared_ptr<const ContextDependentTokens>& tokens, const String& string) const {
   return keep_exits(tokens, [&string](std::string_view text) {
     if (string.is_before) text.remove_prefix(text.find('"') + 1);
+    text.remove_suffix(1);
     const std::uint32_t characters = StringLengths::count(text);
     return characters >= string.minimum && characters <= string.maximum;
   });
@@ -108,6 +116,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of(ExprId prefix) {
 }
 
 std::shared_ptr<const Mask> SliceMasks::compute_by_form(ExprId prefix) {
+  if (std::shared_ptr<const Mask> mask = compute_conditioned(prefix)) return mask;
   if (const auto string = analysis_.bounded_string(prefix)) return compute_bounded(prefix, *string);
   if (const auto string = analysis_.counted_string(prefix)) return compute_counted(prefix, *string);
   if (std::shared_ptr<const Mask> mask = compute_excluding(prefix)) return mask;
@@ -160,6 +169,59 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute_by_form(prefix);
   if (!mask) mask = compute(prefix, reference);
   cache.insert(key, mask, MaskCache::Kind::slice);
+  return mask;
+}
+
+std::shared_ptr<const Mask> SliceMasks::compute_conditioned(ExprId prefix) {
+  const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
+  if (!parts) return nullptr;
+  const auto escapes = vocabulary_.tokens_with('\\');
+  if (parts->needs_escapes_followed && !escapes) return nullptr;
+  const auto after = [this](ExprId state, std::string_view text) {
+    const auto& class_of = automaton_.class_of();
+    for (char byte : text) {
+      if (state == ExprSet::kEmpty) break;
+      state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+    }
+    return state;
+  };
+  const std::shared_ptr<const Mask> all = mask_of(parts->all), permitted = mask_of_condition(parts->condition);
+  MaskBuilder builder(vocabulary_.word_count());
+  builder.copy_from(*all);
+  std::vector<std::uint32_t> row(vocabulary_.word_count());
+  permitted->add_to(row.data());
+  builder.retain(row);
+  builder.note_length(parts->completion_bound);
+  if (parts->needs_escapes_followed) {
+    row = builder.row();
+    for (std::uint32_t id : *escapes) {
+      const std::string_view token = vocabulary_.bytes(id);
+      if ((row[id >> 5] >> (id & 31) & 1) == 0 || !may_end_inside_escape(token)) continue;
+      const ExprId state = after(prefix, token);
+      if (state == ExprSet::kEmpty) {
+        builder.refuse(id);
+      } else {
+        builder.note_length(automaton_.completion_bound(state));
+      }
+    }
+  }
+  return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
+    return after(parts->condition, text) != ExprSet::kEmpty;
+  }));
+}
+
+// The tokens that keep a condition alive, as if any text could follow.
+std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
+  const Hash128 key = mask_key(automaton_.hash(condition), MaskKind::condition);
+  MaskCache& cache = vocabulary_.cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
+  const ReferenceMask reference = recent_conditions_.nearest_state(condition);
+  MaskBuilder builder(vocabulary_.word_count());
+  if (reference.mask) builder.copy_from(*reference.mask);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none).run(condition);
+  std::shared_ptr<const Mask> mask = builder.finish();
+  cache.insert(key, mask, MaskCache::Kind::reference);
+  if (!reference.mask) recent_conditions_.add(condition);
   return mask;
 }
 
@@ -354,7 +416,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
   }
   return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
     const ExprId state = after(prefix, text);
-    return state != ExprSet::kEmpty && automaton_.accepting(automaton_.row(state)[class_of['"']]);
+    return state != ExprSet::kEmpty && automaton_.accepting(state);
   }));
 }
 

@@ -19,7 +19,8 @@ class SliceMasks {
       : vocabulary_(vocabulary),
         automaton_(automaton),
         analysis_(analysis),
-        recent_(vocabulary, automaton, MaskKind::slice) {}
+        recent_(vocabulary, automaton, MaskKind::slice),
+        recent_conditions_(vocabulary, automaton, MaskKind::condition) {}
 
   // Returns the mask of a prefix. Cost: a cache look-up; at the first visit a walk over the part of the trie where the
   // prefix differs from a similar one.
@@ -44,6 +45,10 @@ class SliceMasks {
   std::shared_ptr<const Mask> compute_from_reference(ExprId prefix);
   ReferenceMask find_reference(ExprId prefix);
   std::shared_ptr<const Mask> mask_with_leaving(ExprId prefix);
+  // The mask of a prefix that excludes words, from that of the prefix with the words, and that of all other texts;
+  // null where some token that both allow may be a dead end.
+  std::shared_ptr<const Mask> compute_conditioned(ExprId prefix);
+  std::shared_ptr<const Mask> mask_of_condition(ExprId condition);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);
   std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
   // The mask of a string that excludes texts, if all their written forms are known; otherwise null.
@@ -82,7 +87,7 @@ class SliceMasks {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   SliceAnalysis& analysis_;
-  RecentStates recent_;
+  RecentStates recent_, recent_conditions_;
 };
 
 }  // namespace detent

@@ -1,0 +1,29 @@
+// narrow_slices: the slices of x & r, where r excludes words, from those of x.
+//
+// (prefix continuation) & r is (prefix & r) (continuation & s), if r is in one state s after each text of the prefix:
+//   1. The prefix has few states, and r excludes none of its texts, such as numbers or white space. Then prefix & r is
+//      the prefix, whose mask all languages share.
+//   2. The last byte of the prefix leads r to one state from everywhere (byte_resets.h).
+// An alternative that begins with a literal, such as the name of a member, is literal (rest & s).
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "automaton/byte_resets.h"
+#include "automaton/liveness.h"
+#include "automaton/slice_finder.h"
+#include "expr/derivative.h"
+#include "expr/expr_set.h"
+
+namespace detent {
+
+// An intersection as its one operand that is no complement, and the intersection of the others, which exclude texts.
+// Nothing for any other expression.
+std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state);
+
+// `found` has the slices and the other alternatives of x, without DeclaredMembers. Needs the lock of the automaton.
+SplitState narrow_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, SplitState found,
+                         ExprId condition, ByteResets& resets);
+
+}  // namespace detent
