@@ -196,3 +196,28 @@ def test_a_known_path_of_one_alternative_serves_the_union():
     dfa = automaton(detent.regex("0abcd|1(?:abcd|ab[x-z]{9})"))
     assert check_steps(dfa, dfa.advance(dfa.start, b"0")) == b"abcd"
     assert check_steps(dfa, dfa.advance(dfa.start, b"1")) == b"abcd"
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+def test_each_token_of_a_completion_may_follow_within_a_budget(canonical: bool) -> None:
+    """The states along a completion may know others, which are too long."""
+    vocabulary = detent.load_model().vocabulary
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "array", "items": {"type": "boolean"}, "maxItems": 3},
+            "é": {"type": "object", "properties": {"b": {"enum": ["a", "b", "ab"]}}},
+        },
+        "required": ["a", "é"],
+        "additionalProperties": False,
+    }
+    guide = detent.compile(detent.json_schema(schema), vocabulary, canonical=canonical)
+    shortest, rng = len(guide.matcher().completion()), Random(0)
+    for _ in range(60):
+        budget = shortest + rng.randrange(7)
+        matcher = guide.matcher(budget)
+        while not matcher.is_accepting:
+            completion = matcher.completion()
+            assert len(matcher) + len(completion) <= budget
+            assert matcher.validate(completion) == len(completion)
+            matcher.advance(int(rng.choice(matcher.allowed().tolist())))

@@ -304,7 +304,26 @@ Diagnosis Matcher::diagnose(std::string_view text) const {
   return with_room([&] { return machine_->diagnose(state(), text); });
 }
 
+// The states within a completion may know others, so that a step along it may be refused. It then goes on with theirs.
 std::vector<std::uint32_t> Matcher::completion() const {
+  std::vector<std::uint32_t> tokens = known_completion();
+  Matcher ahead(*this);
+  if (!ahead.holds_budget(ahead.state())) return tokens;
+  for (std::size_t step = 0, replaced = kNever; step < tokens.size();) {
+    if (ahead.try_advance(tokens[step]) == Refusal::none) {
+      ++step;
+      continue;
+    }
+    if (replaced == step) break;
+    replaced = step;
+    const std::vector<std::uint32_t> rest = ahead.known_completion();
+    tokens.resize(step);
+    tokens.insert(tokens.end(), rest.begin(), rest.end());
+  }
+  return tokens;
+}
+
+std::vector<std::uint32_t> Matcher::known_completion() const {
   const BusyGuard guard(*this);
   if (state().is_finished()) return {};
   if (!followed_.empty() && followed_.back().last == steps_taken()) {
@@ -313,7 +332,7 @@ std::vector<std::uint32_t> Matcher::completion() const {
     return {followed.tokens->begin() + done, followed.tokens->end()};
   }
   std::vector<std::uint32_t> tokens = with_room([&] { return machine_->completion(state(), tokens_left()); });
-  if (given_) {
+  if (given_ && !holds_budget(state())) {
     const auto done = static_cast<std::ptrdiff_t>(given_->last - given_->first);
     const std::span rest(given_->tokens->begin() + done, given_->tokens->end());
     if (rest.size() <= tokens.size()) return {rest.begin(), rest.end()};

@@ -64,8 +64,9 @@ class Matcher {
   Refusal refusal(std::int64_t token_id) const;
   // Finds how far `text` may continue the sequence.
   Diagnosis diagnose(std::string_view text) const;
-  // The tokens of the shortest known completion, which fits the budget. While the sequence follows an earlier answer, a
-  // new answer is never longer than the rest of it. So a sequence that always takes the first token ends.
+  // The tokens of the shortest known completion, which fits the budget, and each of which may be taken after the other.
+  // Without a budget, while the sequence follows an earlier answer, a new answer is never longer than the rest of it.
+  // So a sequence that always takes the first token ends.
   std::vector<std::uint32_t> completion() const;
   // The tokens that every continuation begins with. Cost: a mask for each.
   std::vector<std::uint32_t> forced() const;
@@ -141,6 +142,8 @@ class Matcher {
   bool budget_cannot_bind() const;
   Outcome try_step(std::uint32_t token) const;
   void take(std::int64_t token_id, Outcome outcome);
+  // As completion(), but within a budget a step along it may be refused.
+  std::vector<std::uint32_t> known_completion() const;
   // A completion within the budget that fill_within() and completes_within() might not find; nothing if there is none.
   std::optional<FollowedCompletion> followed_completion() const;
   void fill_within_budget(std::uint32_t* row);
