@@ -168,7 +168,7 @@ std::optional<CompletionSearch::Distance> CompletionSearch::nearest_step(const C
 // one.
 std::optional<CompletionSearch::Distance> CompletionSearch::nearest_character_end(const CompletionNode& node,
                                                                                   CharacterEnds& ends) {
-  if (ends.count == 0) find_character_ends(node.state, node.at.position, ends);
+  if (!ends.is_known) ends = character_ends(node.state, node.at.position);
   const Encoder& encoder = language_.encoder();
   language_.meter.step(ends.count / 8 + 1);
   for (const auto& [bound, token] : ends.near) {
@@ -179,7 +179,9 @@ std::optional<CompletionSearch::Distance> CompletionSearch::nearest_character_en
   return may_go_on ? std::nullopt : std::optional(Distance{});
 }
 
-void CompletionSearch::find_character_ends(ExprId state, PositionId position, CharacterEnds& ends) {
+CompletionSearch::CharacterEnds CompletionSearch::character_ends(ExprId state, PositionId position) {
+  CharacterEnds ends;
+  ends.is_known = true;
   const CompletionNode from{state, {position, Encoder::kNoUnsplit}, PretokenTransitions::kNoToken};
   any_known_edge(state, position, [&](KnownEdge& edge) {
     ++ends.count;
@@ -193,6 +195,7 @@ void CompletionSearch::find_character_ends(ExprId state, PositionId position, Ch
   });
   std::ranges::sort(ends.near);
   language_.meter.allocate(static_cast<std::int64_t>(ends.near.size() * 8 + ends.undecided.size() * 4));
+  return ends;
 }
 
 CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start) {

@@ -109,7 +109,8 @@ class CompletionSearch {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> near;  // bound, token; ascending
     std::vector<std::uint32_t> undecided;                       // tokens after which only a search tells
     std::int64_t count = 0;                                     // of all
-    std::uint32_t asked = 0;                                    // how often; the rest is found once that is often
+    std::uint32_t asked = 0;                                    // how often: only once that is often, the rest is found
+    bool is_known = false;
   };
   static constexpr std::size_t kMaxKnownEdges = 1024;  // of one state and position; more are walked each time
 
@@ -124,7 +125,7 @@ class CompletionSearch {
   std::optional<std::uint32_t> immediate_after(const CompletionNode& node, KnownEdge& edge);
   Distance distance(const CompletionNode& node);
   std::optional<Distance> nearest_step(const CompletionNode& node);
-  void find_character_ends(ExprId state, PositionId position, CharacterEnds& ends);
+  CharacterEnds character_ends(ExprId state, PositionId position);
   std::optional<Distance> nearest_character_end(const CompletionNode& node, CharacterEnds& ends);
   Distance search(const CompletionNode& start);
   CompletionNode first_step(const CompletionNode& node);
