@@ -79,8 +79,8 @@ const std::vector<Letter>& AlternativeDistances::letters() {
 
 // No token has more bytes than the longest one.
 AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
-  if (const auto found = bounds_.find(id.value); found != bounds_.end()) return found->second;
-  const Alternative& alternative = sets_[id];
+  if (const auto known = bounds_.find(id.value); known != bounds_.end()) return known->second;
+  const Alternative& alternative = sets_[id];  // may reach a limit
   Bounds& known = bounds_[id.value];
   known.upper = alternative.completion_bound;
   if (alternative.accepting) {
