@@ -313,3 +313,22 @@ def test_items_that_differ_share_no_row() -> None:
         row = detent.allocate_mask(1, len(vocabulary))[0]
         matcher.fill_mask(row)
         assert rows[slots.fill([matcher]).slots[0]].tolist() == row.tolist(), text
+
+
+@pytest.mark.parametrize("wait", [None, 60])
+def test_rows_of_a_step_that_failed_are_written_again(wait: float | None) -> None:
+    """A step that raises tells no rows, so that a copy on the device lacks what it has written."""
+    vocabulary = detent.Vocabulary(_RAW, eos_token_ids=[5])
+    known = detent.compile(detent.regex("ab|ba"), vocabulary).matcher()
+    row = detent.allocate_mask(1, len(vocabulary))[0]
+    known.fill_mask(row)
+    language = detent.regex("(.*a.{12}|[0-9]+)x")
+    failing = detent.compile(language, vocabulary, limits=detent.Limits(states=40)).matcher()
+    failing.advance_bytes(b"a")
+    rows = detent.allocate_mask(4, len(vocabulary))
+    slots, device = detent.MaskSlots(rows), rows.copy()
+    with pytest.raises(detent.LimitError, match="states"):
+        slots.fill([known, failing], wait=wait)
+    step = slots.fill([known], wait=wait)
+    device[step.written] = rows[step.written]
+    assert device[step.slots[0]].tolist() == row.tolist()

@@ -243,8 +243,8 @@ def test_merged_counts_with_tails(parts: list[tuple[int, int, bytes]]) -> None:
 def test_beginnings(tree: Tree, forbidden: str) -> None:
     """A guard before all strings is no part that may be empty: it still forbids."""
     begins, rest = language(tree), detent.regex(forbidden) if forbidden else None
-    guard = _core.epsilon() if rest is None else _core.not_followed_by(rest._node, b"")
     every = _core.repeat(_core.byte_set(bytes(range(256))), 0, None)
+    guard = _core.epsilon() if rest is None else _core.not_followed_by(_core.concat([rest._node, every]), b"")
     dfa = ByteDfa(_core.concat([begins._node, guard, every]))
     for text in ("".join(letters) for length in range(5) for letters in product("ab", repeat=length)):
         cuts = [cut for cut in range(len(text) + 1) if begins.accepts(text[:cut])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import detent
 from detent import _core
+from detent.generation.bans import banned_words
 from detent.saved_file import read_saved, write_saved
 from detent.vocabulary.vocabulary_file import SavedTokens
 from tests.support.shared_data import needs_shared, tokenizer_file
@@ -104,6 +106,18 @@ def test_a_guide_and_back(tmp_path: Path, canonical: bool) -> None:
         loaded = detent.load_guide(tmp_path / "guide", vocabulary)
         assert (loaded.canonical, loaded.language.description) == (guide.canonical, guide.language.description)
         equal(guide, loaded)
+
+
+def test_a_loaded_guide_knows_its_strings(tmp_path: Path) -> None:
+    """Banned patterns are found in the decoded strings of JSON."""
+    guide = detent.compile(detent.json_schema({"enum": ["a\nb", "ab"]}), detent.load_model().vocabulary)
+    guide.save(tmp_path / "guide")
+    loaded = detent.load_guide(tmp_path / "guide", guide.vocabulary)
+    ban = banned_words([re.compile("a\nb")], "mask")
+    assert ban is not None
+    for each in (guide, loaded):
+        allowed = ban.excluding(each.language, b"", None)
+        assert [allowed.accepts(text) for text in (r'"a\nb"', '"ab"')] == [False, True]
 
 
 def test_a_table_and_back(tmp_path: Path) -> None:

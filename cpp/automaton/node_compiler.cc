@@ -113,8 +113,8 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     const Task task = frame.task;
     const std::size_t first = frame.first;
     const NodeKind kind = task.node->kind();
-    const bool is_barrier =
-        kind == NodeKind::complement || kind == NodeKind::json_string || kind == NodeKind::serialized_string;
+    const bool is_barrier = kind == NodeKind::complement || kind == NodeKind::json_string ||
+                            kind == NodeKind::serialized_string || kind == NodeKind::not_followed_by;
     const bool restricts_operands = task.is_restricted && !is_barrier;
     const auto& built = nodes_.ids[restricts_operands];
     while (frame.next < operands.size() && built.find(operands[frame.next])) ++frame.next;

@@ -66,19 +66,11 @@ class SlotsOfArray {
     const std::unique_ptr<bool, void (*)(bool*)> free(&is_busy_, [](bool* busy) { *busy = false; });
     check_width(matchers, words_);
     const MaskBuffer numbers(index, {matchers.size()});
-    if (slots_.find(matchers, numbers.words())) {
-      if (wait) {
-        const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(*wait * 1e9));
-        if (*wait == 0) {
-          slots_.compute_within(matchers, time, numbers.words());
-        } else {
-          const WithoutGil release;
-          slots_.compute_within(matchers, time, numbers.words());
-        }
-      } else {
-        const WithoutGil release;
-        slots_.compute(matchers, threads, numbers.words());
-      }
+    try {
+      write(matchers, numbers.words(), threads, wait);
+    } catch (...) {
+      slots_.forget_written();
+      throw;
     }
     return slots_.written();
   }
@@ -89,6 +81,19 @@ class SlotsOfArray {
 
  private:
   static constexpr double kLongestWait = 3600;  // seconds
+
+  void write(const std::vector<Matcher*>& matchers, std::uint32_t* numbers, unsigned threads,
+             std::optional<double> wait) {
+    if (!slots_.find(matchers, numbers)) return;
+    if (!wait) {
+      const WithoutGil release;
+      return slots_.compute(matchers, threads, numbers);
+    }
+    const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(*wait * 1e9));
+    if (*wait == 0) return slots_.compute_within(matchers, time, numbers);
+    const WithoutGil release;
+    slots_.compute_within(matchers, time, numbers);
+  }
 
   MaskBuffer buffer_;
   std::size_t words_;

@@ -35,7 +35,7 @@ enum class Op : std::uint8_t {
   decimal,          // the JSON texts of one number (decimal.h)
   remembered,       // part, a state with open lists of distinct items, and the text of the item that is being read
   maximal_munch,    // part, where the following text does not extend the match to a longer string of `munched`
-  not_followed_by,  // the empty string, where the following text does not begin with a string of part
+  not_followed_by,  // the empty string, where the text that follows, up to its end, is no string of part
   // The operators below occur in text scopes only (lookaround.h).
   lookbehind_condition,  // the futures that a numbered lookbehind allows at this position
   lookbehind_end,        // the position where the body of a lookbehind ends

@@ -62,6 +62,7 @@ ExprId ExprSet::maximal_munch(ExprId part, ExprId munched, std::uint32_t escape)
   return find_or_add(expr, {});
 }
 
+// A part with the empty string forbids every text: guards have none, but for all strings.
 ExprId ExprSet::not_followed_by(ExprId part, std::uint32_t escape) {
   if (part == kEmpty) return kEpsilon;
   const Expr& inner = exprs_[part.value];

@@ -397,16 +397,16 @@ void Derivatives::skip_empty_match(ExprId part, ExprId rest, std::vector<ExprId>
   meter_.step();
   const Expr expr = exprs_[part];
   if (!expr.nullable) return;
-  const auto push_unless_prefixed_by = [&](ExprId prefix) {
-    const ExprId prefixed = exprs_.concat(prefix, exprs_.sigma_star());
-    residuals.push_back(exprs_.intersection({rest, exprs_.complement(prefixed)}));
+  const auto push_without = [&](ExprId forbidden) {
+    residuals.push_back(exprs_.intersection({rest, exprs_.complement(forbidden)}));
   };
   switch (expr.has_guard ? expr.op : Op::epsilon) {
     case Op::maximal_munch: {
       const ExprId any_bytes = exprs_.repeat(exprs_.bytes(ByteSet::all()), 1, ExprSet::kUnbounded);
-      return push_unless_prefixed_by(exprs_.intersection({expr.munched(), any_bytes}));
+      const ExprId longer = exprs_.intersection({expr.munched(), any_bytes});
+      return push_without(exprs_.concat(longer, exprs_.sigma_star()));
     }
-    case Op::not_followed_by: return push_unless_prefixed_by(expr.part());
+    case Op::not_followed_by: return push_without(expr.part());
     case Op::union_of:
       for (ExprId operand : std::vector<ExprId>(exprs_.operands(part).begin(), exprs_.operands(part).end())) {
         skip_empty_match(operand, rest, residuals, depth + 1);

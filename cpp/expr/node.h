@@ -35,7 +35,7 @@ enum class NodeKind : std::uint8_t {
   unordered,      // children: separator, others, members in any order (members.h)
   ordered,        // children: separator, others, members in a fixed order
   maximal_munch,  // the first child, where the following text does not extend the match to a longer one of the second
-  not_followed_by,  // zero-width: the following text does not start with the child
+  not_followed_by,  // zero-width: the text that follows, up to its end, is not in the child
   special,          // a token without text, by name; the child, if any, replaces it where a vocabulary lacks the token
   serialized_string,  // as json_string, with the escapes alone that serialisers write
   distinct,           // children: separator, key, rest; items with different keys (distinct.h); text: the kind of keys.

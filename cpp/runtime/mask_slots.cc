@@ -95,20 +95,15 @@ void MaskSlots::compute_all(std::span<Matcher* const> matchers, std::span<const 
     if (keys_[i]) note(*keys_[i], slots[i]);
     first.push_back(i);
   }
-  try {
-    in_parallel(first.size(), threads, [&](std::size_t k) {
-      const std::size_t i = first[k];
-      std::uint32_t* const words = row(slots[i]);
-      if (!keys_[i]) {
-        matchers[i]->fill(words);
-      } else {
-        copy_at(*matchers[i], *keys_[i]).fill(words);
-      }
-    });
-  } catch (...) {
-    for (std::size_t i : first) ++slots_[slots[i]].version;
-    throw;
-  }
+  in_parallel(first.size(), threads, [&](std::size_t k) {
+    const std::size_t i = first[k];
+    std::uint32_t* const words = row(slots[i]);
+    if (!keys_[i]) {
+      matchers[i]->fill(words);
+    } else {
+      copy_at(*matchers[i], *keys_[i]).fill(words);
+    }
+  });
   for (std::size_t i : first) {
     Slot& slot = slots_[slots[i]];
     if (!keys_[i]) {
@@ -198,6 +193,15 @@ void MaskSlots::set(std::uint32_t slot, std::shared_ptr<const Mask> mask, std::s
   if (!slot_of_.try_emplace({mask.get(), eos.get()}, slot).second) return;  // another slot has it too
   slots_[slot].mask = std::move(mask);
   slots_[slot].eos = std::move(eos);
+}
+
+void MaskSlots::forget_written() {
+  for (std::uint32_t number : written_) {
+    Slot& slot = slots_[number];
+    if (slot.mask) slot_of_.erase({slot.mask.get(), slot.eos.get()});
+    slot = {nullptr, nullptr, 0, slot.version + 1, false};
+  }
+  written_.clear();
 }
 
 void MaskSlots::forget() {

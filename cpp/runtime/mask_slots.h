@@ -48,6 +48,8 @@ class MaskSlots {
   void compute_within(std::span<Matcher* const> matchers, std::chrono::nanoseconds time, std::uint32_t* slots);
   // The slots that this step has written.
   const std::vector<std::uint32_t>& written() const { return written_; }
+  // Empties the slots that this step has written: to be called after an error, of which the caller learns instead.
+  void forget_written();
   // Empties all slots: to be called after somebody else has written to the rows.
   void forget();
 

@@ -1,6 +1,7 @@
 // NameTable: a hash table from names to numbers, for the members of one object. Nothing is erased.
 //
 // Open addressing, since std::unordered_map allocates each entry: objects have few members, and most caches are cold.
+// The hash is seeded: anybody can prepare thousands of names with one slot of std::hash.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/hash.h"
 
 namespace detent {
 
@@ -42,7 +45,7 @@ class NameTable {
 
   std::size_t slot_of(std::string_view name) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = std::hash<std::string_view>{}(name)&mask;
+    std::size_t slot = mix(std::hash<std::string_view>{}(name), process_seed()) & mask;
     while (slots_[slot].is_used && slots_[slot].name != name) slot = (slot + 1) & mask;
     return slot;
   }

@@ -87,7 +87,7 @@ std::optional<SchemaReferences::Target> SchemaReferences::target(Index schema) c
 }
 
 SchemaReferences::Index SchemaReferences::resolve(std::string_view reference) const {
-  if (const auto known = resolved_.find(reference); known != resolved_.end()) return known->second;
+  if (const Index* known = resolved_.find(reference)) return *known;
   Index found = JsonText::kNone;
   if (reference.starts_with('#') && reference.find_first_of("~%") == reference.npos &&
       (reference.size() == 1 || reference[1] == '/')) {
@@ -99,7 +99,7 @@ SchemaReferences::Index SchemaReferences::resolve(std::string_view reference) co
       rest = rest.substr(end);
     }
   }
-  resolved_.emplace(reference, found);
+  resolved_.insert(reference, found);
   return found;
 }
 
@@ -134,14 +134,14 @@ SchemaReferences::Index SchemaReferences::item(Index array, std::string_view num
 
 SchemaReferences::Index SchemaReferences::member(Index object, std::string_view name) const {
   if (text_[object].count <= kFewMembers) return text_.member(object, name);
-  auto& members = members_[object];
+  NameTable& members = members_[object];
   if (members.empty()) {
     for (Index at = text_.first(object); at < text_.after(object); at = text_.after(at + 1)) {
-      members.emplace(text_[at].text, at + 1);
+      members.insert(text_[at].text, at + 1);
     }
   }
-  const auto found = members.find(name);
-  return found == members.end() ? JsonText::kNone : found->second;
+  const Index* found = members.find(name);
+  return found ? *found : JsonText::kNone;
 }
 
 SchemaReferences::Index SchemaReferences::follow(Index schema) const {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "schema/json_text.h"
+#include "schema/name_table.h"
 #include "schema/schema_members.h"
 
 namespace detent {
@@ -50,8 +51,8 @@ class SchemaReferences {
   const JsonText& text_;
   const MemberRoles& roles_;
   int year_;
-  mutable std::unordered_map<std::string_view, Index> resolved_;
-  mutable std::unordered_map<Index, std::unordered_map<std::string_view, Index>> members_;  // of large objects
+  mutable NameTable resolved_;                            // by reference
+  mutable std::unordered_map<Index, NameTable> members_;  // of large objects
 };
 
 }  // namespace detent

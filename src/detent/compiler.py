@@ -283,7 +283,7 @@ def _compile_tokens(
 
 def _tagged_tables(vocabulary: Vocabulary, canonical: Canonical, language: Language) -> CoreTables:
     """Return the tables in which the tags of a turn that are added tokens are special tokens."""
-    tags = getattr(language.value, "letter_tags", ())
+    tags = language._origin.letter_tags
     try:
         return vocabulary._tables.with_tags(tags) if tags else vocabulary._tables
     except UnsupportedError as error:

@@ -136,6 +136,8 @@ class Guide(ABC):
             "vocab_size": len(self._vocabulary),
             "canonical": self._canonical,
             "languages": [language.description for language in languages],
+            "quotes": [language._origin.quotes for language in languages],
+            "letter_tags": [language._origin.letter_tags for language in languages],
             "is_table": bool(arrays),
             "part_tokens": [tokens for language in languages[:1] for _, tokens in language._part_budgets],
         }

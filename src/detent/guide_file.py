@@ -10,6 +10,7 @@ from detent.errors import ArgumentError
 from detent.guide import GUIDE_KIND, Guide, check_canonical
 from detent.language import Language
 from detent.limits import Limits
+from detent.origin import Origin, Quotes
 from detent.saved_file import read_saved
 from detent.suggestions import suggests_names
 from detent.tables.token_dfa import TokenDfa
@@ -58,8 +59,14 @@ def load_guide(
         )
     try:
         languages = [
-            Language(_core.node_from_bytes(bytes(file.sections[f"language{k}"])), str(description))
-            for k, description in enumerate(file.meta["languages"])
+            Language(
+                _core.node_from_bytes(bytes(file.sections[f"language{k}"])),
+                str(description),
+                _origin=Origin(quotes=Quotes(quotes), letter_tags=tuple(map(str, tags))),
+            )
+            for k, (description, quotes, tags) in enumerate(
+                zip(*(file.meta[name] for name in ("languages", "quotes", "letter_tags")), strict=True)
+            )
         ]
         canonical = file.meta["canonical"]
         check_canonical(canonical)

@@ -529,7 +529,7 @@ class Language(Generic[T_co]):
 
     def _text_node(self) -> _core.Node:
         """Return the expression of the texts without special tokens; the tags of a turn are letters in its text."""
-        tags = sorted(tag.encode() for tag in getattr(self.value, "letter_tags", ()))
+        tags = sorted(tag.encode() for tag in self._origin.letter_tags)
         return _core.without_special(_core.special_as_text(self._node, tags) if tags else self._node)
 
     def _dfa(self) -> ByteDfa:

@@ -227,7 +227,7 @@ class Matcher(_core.Matcher):
     def _text(self) -> bytes:
         """Return the text so far: the tags of a turn are letters, and other special tokens are left out."""
         special = self.guide.vocabulary.special_token_ids
-        tags = {tag.encode() for tag in getattr(self._language().value, "letter_tags", ())}
+        tags = {tag.encode() for tag in self._language()._origin.letter_tags}
         pieces = []
         for step, token_id in enumerate(self.token_ids):
             data = self._byte_steps[step] if token_id < 0 else self.guide.vocabulary.token_bytes(token_id)

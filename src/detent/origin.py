@@ -324,6 +324,8 @@ class Origin(NamedTuple):
     quotes: Quotes = Quotes.NONE
     in_strings: FindsWords | None = None
     source: Source | None = None
+    letter_tags: tuple[str, ...] = ()
+    """Names of special tokens that are letters in texts, and where a vocabulary lacks them: the tags of a turn."""
 
     @classmethod
     def of(cls, operator: str, *operands: Language[Any], has_form: bool = True) -> Origin:
@@ -332,7 +334,9 @@ class Origin(NamedTuple):
         form = Form.of(operator, operands[0], operands[-1]) if has_form else None
         in_strings = InStrings.of(operator, operands)
         source = Alternatives.of(*operands) if operator == "|" else None
-        return cls(form, _quotes(operator, [each.quotes for each in origins]), in_strings, source)
+        quotes = _quotes(operator, [each.quotes for each in origins])
+        tags = tuple(sorted({tag for each in origins for tag in each.letter_tags}))
+        return cls(form, quotes, in_strings, source, tags)
 
 
 def _quotes(operator: str, operands: list[Quotes]) -> Quotes:

@@ -169,6 +169,32 @@ def test_an_error_ends_one_request(host: Host) -> None:
     assert set(processor.failures) == {foreign, short, endless}
 
 
+def test_an_id_may_be_used_again(host: Host) -> None:
+    """A second request of an id has its own rule, and not the failure of the first one."""
+    digits = host.guide(detent.regex("[0-9]{9}"))
+    processor = ContinuousProcessor(host.vocabulary)
+    with host.manager(processor) as manager:
+        for count, guide in ((2, digits), (20, digits), (20, host.guide(["red", "green"])), (20, digits)):
+            manager.add_request(host.ids(PROMPTS[0]), request_id="same", max_new_tokens=count, guide=guide)
+            (out,) = results(manager, 1).values()
+            if count > 2:
+                assert guide.language.accepts(host.text(out))
+                assert not processor.failures
+            else:
+                with pytest.raises(LimitError):
+                    processor.raise_failure("same")
+
+
+def test_the_states_of_ended_requests_are_forgotten(host: Host) -> None:
+    guide = host.guide(["red", "green"])
+    processor = ContinuousProcessor(host.vocabulary, guide)
+    with host.manager(processor) as manager:
+        names = [manager.add_request(host.ids(PROMPTS[0])) for _ in range(80)]
+        found = results(manager, len(names))
+    assert {host.text(found[name]) for name in names} <= {"red", "green"}
+    assert len(processor._states) <= 64
+
+
 def test_a_token_that_the_rule_refused_is_a_failure(host: Host) -> None:
     """Another processor after ours may write what it likes: the next pass shows it."""
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import threading
 import tracemalloc
+from itertools import product
 from typing import Any
 
 import pytest
@@ -318,6 +319,15 @@ class TestScores:
         x = self.token(bench, "x")
         for length in [*range(100), 3, 50, 99, 2]:
             assert self.allowed(bench, processor, [[x] * length]) == [{b"x", b"z", b"q"}]
+
+    def test_rows_of_many_calls_are_forgotten(self, bench: Bench) -> None:
+        """Short rows have few lengths and last ids; their number is bounded even so."""
+        processor = LogitsProcessor(bench.guide("(x|z){9}"), prompt_length=0)
+        tokens = [self.token(bench, text) for text in "xz"]
+        for ids in product(tokens, repeat=8):
+            assert self.allowed(bench, processor, [list(ids)]) == [{b"x", b"z"}]
+        matchers = processor._local.matchers
+        assert sum(map(len, matchers._rows.values())) == len(matchers._recent) == 64
 
     def test_a_step_copies_nothing_that_grows(self, bench: Bench) -> None:
         """The memory of NumPy and Python that a call takes at most is the same after 100 and after 20,000 tokens."""

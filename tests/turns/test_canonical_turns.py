@@ -91,3 +91,46 @@ def test_canonical_thinking_closes_in_time(tokenizer, budget):
             if unicodedata.is_normalized("NFC", text):
                 assert encoder.encode(text, add_special_tokens=False).ids == ids
             assert guide.language.value.of_tokens(vocabulary, ids).answer in ("yes", "no")
+
+
+def operators(turn):
+    """Return the languages that operators make of a turn and that have its texts."""
+    return {
+        "|": turn | "x",
+        "reflected |": detent.choice("x", "y") | turn,
+        "&": detent.text().capture("text") & turn,
+        "-": turn - "x",
+        "+": turn + detent.regex("x*"),
+        "~": ~~turn,
+        "capture": turn.capture("turn"),
+        "repeat": turn.repeat(1, 2),
+        "optional": turn.optional(),
+        "join": detent.join(";", turn, minimum=1, maximum=2),
+    }
+
+
+@pytest.mark.parametrize("operator", operators(detent.regex("z")))
+def test_operators_keep_the_tags(tokenizer, operator):
+    _, vocabulary = tokenizer
+    turn = detent.turn(TOOLS, style="qwen3", thinking="none", tool_choice="required", max_calls=1)
+    ids = detent.compile(turn, vocabulary, canonical=True).matcher().completion()
+    ids = [token_id for token_id in ids if token_id not in vocabulary.eos_token_ids]
+    language = operators(turn)[operator]
+    assert detent.compile(language, vocabulary, canonical=True).matcher().validate(ids) == len(ids)
+    text = b"".join(vocabulary.token_bytes(token_id) for token_id in ids)
+    assert language.accepts(text)
+
+
+def test_saved_guides_keep_the_tags(tokenizer, tmp_path):
+    _, vocabulary = tokenizer
+    rule = detent.turn(TOOLS, style="qwen3", tool_choice="required", max_calls=1)
+    guide = detent.compile(rule, vocabulary, canonical=True)
+    guide.save(tmp_path / "guide")
+    loaded = detent.load_guide(tmp_path / "guide", vocabulary)
+    ids = guide.matcher().completion()
+    assert loaded.matcher().completion() == ids
+    matcher, other = guide.matcher(), loaded.matcher()
+    for token_id in ids:
+        assert matcher.allowed().tolist() == other.allowed().tolist()
+        matcher.advance(token_id)
+        other.advance(token_id)

@@ -11,7 +11,7 @@ graphs, which replay a pass without Python, are refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
@@ -26,7 +26,16 @@ from detent.vocabulary import Vocabulary
 
 __all__ = ["ContinuousProcessor"]
 
-_KEPT = 4096
+_KEPT = 64
+"""How many requests have their states kept at least; that of a request which pauses longer is made again."""
+
+
+class _Held(NamedTuple):
+    """The state of a request, what it has asked for, and all that it had written."""
+
+    state: EngineMatcher
+    asked: tuple[Any, ...]
+    text: list[int]
 
 
 class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
@@ -67,7 +76,7 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
         self.failures: dict[str, Exception] = {}
         self._vocabulary = vocabulary
         self._guide = rule
-        self._states: OrderedDict[str, EngineMatcher] = OrderedDict()
+        self._states: OrderedDict[str, _Held] = OrderedDict()
         self._rows = allocate_mask(0, len(vocabulary))
 
     def attach(self, manager: Any) -> None:
@@ -120,6 +129,8 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
                 if state.failure is not None:
                     self.failures.setdefault(request.state.request_id, state.failure)
             numbers.append(-1 if state is None else number)
+        while len(self._states) > max(_KEPT, 2 * len(numbers)):
+            self._states.popitem(last=False)
         return torch.tensor(numbers, dtype=torch.int32)
 
     def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
@@ -141,12 +152,15 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
             return None
         written = request.initial_tokens[request._true_initial_tokens :] if request._true_initial_tokens else []
         text = [*written, *request.generated_tokens]
-        state = self._states.get(request.request_id)
-        if state is None or not _continues(state, text):
-            state = self._start(guide, request, len(written))
-            self._states[request.request_id] = state
-            while len(self._states) > _KEPT:
-                self._states.popitem(last=False)
+        budget = None if request.max_new_tokens is None else request.max_new_tokens + len(written)
+        asked = guide, budget, request.eos_token_id
+        held = self._states.get(request.request_id)
+        if held is not None and held.asked == asked and text[: len(held.text)] == held.text:
+            state = held.state
+        else:  # a request may have the id of an earlier one
+            state = self._start(guide, request, budget)
+            self.failures.pop(request.request_id, None)
+        self._states[request.request_id] = _Held(state, asked, text)
         self._states.move_to_end(request.request_id)
         rest = text[len(state.matcher.token_ids) :]
         if rest and not state.accept(rest):
@@ -155,11 +169,10 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
             )
         return state
 
-    def _start(self, guide: Guide, request: Any, written: int) -> EngineMatcher:
+    def _start(self, guide: Guide, request: Any, budget: int | None) -> EngineMatcher:
         """Return the state at the beginning of a request's text."""
         given = request.eos_token_id
         ends = {given} if isinstance(given, int) else set(given or ())
-        budget = None if request.max_new_tokens is None else request.max_new_tokens + written
         try:
             if guide.vocabulary.fingerprint != self._vocabulary.fingerprint:
                 raise ArgumentError(f"{guide!r} is for another vocabulary than that of the processor")
@@ -173,9 +186,3 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
             closed = EngineMatcher(compile_by_default(read_rule([""], "ContinuousProcessor"), self._vocabulary))
             closed.failure = error
             return closed
-
-
-def _continues(state: EngineMatcher, text: list[int]) -> bool:
-    """Whether a text begins with the tokens of a state. If not, another request has the same id."""
-    taken = state.matcher.token_ids
-    return state.failure is not None or text[: len(taken)] == taken

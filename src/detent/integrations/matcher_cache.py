@@ -66,6 +66,8 @@ class FinishedRow:
 #: What may follow a row: ask the matcher, or nothing but padding.
 RowState: TypeAlias = Matcher | FinishedRow
 
+_Key: TypeAlias = tuple[int, int | None, int, int]
+
 
 class MatcherCache:
     """The states of recent rows; the least recently asked for are evicted first.
@@ -79,11 +81,14 @@ class MatcherCache:
     def __init__(self, start: Callable[[int, int | None], Matcher]) -> None:
         self._start = start
         # By guide, budget, length and last id: nearly always one row. The rows themselves say if the ids are the same.
-        self._rows: OrderedDict[tuple[int, int | None, int, int], list[RowState]] = OrderedDict()
+        self._rows: dict[_Key, list[RowState]] = {}
+        # The least recently asked for first. A finished row may stand under several lengths, with more padding.
+        self._recent: OrderedDict[tuple[_Key, RowState], None] = OrderedDict()
 
     def get(self, guide: int, ids: Ids, budget: int | None) -> RowState:
         """Return the state after `ids`, int64[n]; equal rows have the same one, and nobody moves it."""
-        found = self._find(_key(guide, budget, ids), ids)
+        key = _key(guide, budget, ids)
+        found = self._find(key, ids)
         if found is not None:
             return found
         parent = self._find(_key(guide, budget, ids[:-1]), ids[:-1]) if ids.size else None
@@ -94,23 +99,27 @@ class MatcherCache:
             state, steps = parent.fork() if isinstance(parent, Matcher) else parent, ids[-1:]
         for position, token_id in enumerate(steps.tolist(), len(ids) - len(steps)):
             state = _step(state, token_id, position)
-        self._rows.setdefault(_key(guide, budget, ids), []).append(state)
+        self._rows.setdefault(key, []).append(state)
+        self._recent[key, state] = None
         return state
 
     def evict(self, limit: int) -> None:
-        """Forget all but the last `limit` kinds of rows."""
-        while len(self._rows) > limit:
-            self._rows.popitem(last=False)
+        """Forget all but the last `limit` rows."""
+        while len(self._recent) > limit:
+            (key, state), _ = self._recent.popitem(last=False)
+            self._rows[key].remove(state)
+            if not self._rows[key]:
+                del self._rows[key]
 
-    def _find(self, key: tuple[int, int | None, int, int], ids: Ids) -> RowState | None:
+    def _find(self, key: _Key, ids: Ids) -> RowState | None:
         for state in self._rows.get(key, ()):
             if state._has_taken(ids) if isinstance(state, Matcher) else state.has_ids(ids):
-                self._rows.move_to_end(key)
+                self._recent.move_to_end((key, state))
                 return state
         return None
 
 
-def _key(guide: int, budget: int | None, ids: Ids) -> tuple[int, int | None, int, int]:
+def _key(guide: int, budget: int | None, ids: Ids) -> _Key:
     return guide, budget, len(ids), int(ids[-1]) if ids.size else -1
 
 

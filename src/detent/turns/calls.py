@@ -72,7 +72,7 @@ def calls(
     bare = replace(known, before_calls=known.before_calls.lstrip(), end_of_calls="", end_of_text="")
     value = CallsValue(TurnValue(bare, found, 1, most, False, None, "none"))
     description = f"{known.name} calls of {', '.join(names)}{more}"
-    origin = Origin(quotes=Quotes.BALANCED, source=TurnSource(value.turn))
+    origin = Origin(quotes=Quotes.BALANCED, source=TurnSource(value.turn), letter_tags=bare.tags)
     return Language(value.turn.node, description, value, _origin=origin)
 
 
@@ -81,11 +81,6 @@ class CallsValue:
     """From the text of calls to a list of `Call`."""
 
     turn: TurnValue
-
-    @property
-    def letter_tags(self) -> tuple[str, ...]:
-        """See `TurnValue.letter_tags`."""
-        return self.turn.letter_tags
 
     def of_tokens(self, vocabulary: Vocabulary, token_ids: Sequence[int]) -> list[Call]:
         """See `TurnValue.of_tokens`."""

@@ -94,7 +94,7 @@ def turn(
     mode = ("optional" if known.thinking else "none") if thinking is None else thinking
     value = TurnValue(known, functions, minimum, maximum, bool(text), held, mode)
     described = _describe(known, functions, held)
-    origin = Origin(quotes=Quotes.MIXED, source=TurnSource(value))
+    origin = Origin(quotes=Quotes.MIXED, source=TurnSource(value), letter_tags=known.tags)
     rule: Language[Turn] = Language(value.node, described, value, _origin=origin)
     if thinking_tokens is not None:
         tokens = _checked_tokens(thinking_tokens, mode)

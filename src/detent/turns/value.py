@@ -74,11 +74,6 @@ class TurnValue:
         return tuple(function.name for function in self.functions)
 
     @property
-    def letter_tags(self) -> tuple[str, ...]:
-        """The special tokens that are letters where a vocabulary lacks them, and in texts."""
-        return self.style.tags
-
-    @property
     def special_names(self) -> tuple[str, ...]:
         """The names of the special tokens that a vocabulary may have; those that end a turn are in no text."""
         return tuple(filter(None, (*self.style.tags, self.style.end_of_calls, self.style.end_of_text)))

@@ -114,6 +114,11 @@ def test_random_grammars():
         pytest.param(
             'start: (KW | NAME)+\nKW: /if(?!\\w)/\nNAME: /\\w+/\n%ignore " "', ["if", "iffy", "if x"], id="lookahead"
         ),
+        pytest.param(
+            'start: LETTER~1..2 | WORD "x"\nWORD: /ab\\b/\nLETTER: /[a-c]/\n%ignore " "',
+            ["ab", "ab x", "a b", "abc", "ac", "ab "],
+            id="a lookahead accepts the end of the text",
+        ),
         pytest.param("start: C x\nC: /\\/\\*.*?\\*\\//s\nx: /[a-z*\\/]+/", ["/**/a", "/* */ */", "/**/*/"], id="lazy"),
         pytest.param(
             "start: (N | D)+\nN: /\\d+(\\.\\d+)?/\nD: /\\./", ["1.5", "1.", "1..5", "1.5.", ".5", "1.5.5"], id="numbers"

@@ -296,8 +296,8 @@ class Guards:
     def _escape(self, terminal: int, path: Path, rivals: _core.Node | None) -> bytes:
         """Return an escape of a path: a text after which no restriction of the path can fail; empty if none is found.
 
-        It is a blank after the token. With `rivals`, which must not match at the token, it is the shortest text of the
-        terminal that no rival begins, with the blank.
+        It is a blank after the token. With `rivals`, which the text from the token on must not be, it is the shortest
+        text of the terminal that no rival begins, with the blank.
         """
         extensions = self._extensions.get((terminal, path._replace(rivals=frozenset())))
         if extensions is None:
@@ -313,15 +313,14 @@ class Guards:
         escape = bytes([byte])
         if rivals is None:
             return escape
-        prefixed = _core.concat([rivals, ANY_BYTES])
-        texts = _core.intersection([self.terminals.texts(terminal, path), _core.complement(prefixed)])
+        texts = _core.intersection([self.terminals.texts(terminal, path), _core.complement(rivals)])
         try:
             text = self.languages.dfa(texts).shortest()
         except LimitError:
             return b""
         if text is None:
             return b""
-        return b"" if self.languages.dfa(prefixed).after(text + escape) else text + escape
+        return b"" if self.languages.dfa(rivals).after(text + escape) else text + escape
 
     def node(self, terminal: int, path: Path, guard: int, pending: int = Guard.NONE) -> _core.Node | None:
         """Return the expression of a narrowed path with its guard; None if it has no text.
@@ -336,7 +335,7 @@ class Guards:
         for rival in sorted(path.rivals):
             match = self.terminals.match(rival)
             if match.after is None:
-                before.append(match.full)
+                before.append(_core.concat([match.full, ANY_BYTES]))
                 continue
             for case in match.cases or [Case(match.full, match.after)]:
                 texts, rest = self._against_lookahead(path.entry, rival, case, texts)
@@ -352,23 +351,25 @@ class Guards:
         for case in entry.cases or [Case(texts, entry.after)]:
             some = _core.intersection([texts, case.texts]) if entry.cases else texts
             node = _core.maximal_munch(some, entry.tentative, escape) if guard == Guard.MAXIMAL else some
-            ends.append(node if case.after is None else _core.concat([node, _core.not_followed_by(case.after, escape)]))
+            if case.after is not None:
+                node = _core.concat([node, _core.not_followed_by(_core.concat([case.after, ANY_BYTES]), escape)])
+            ends.append(node)
         parts.append(_core.union(ends) if len(ends) > 1 else ends[0])
         return _core.concat(parts) if len(parts) > 1 else parts[0]
 
     def _against_lookahead(
         self, entry: int, rival: int, case: Case, texts: _core.Node
     ) -> tuple[_core.Node, _core.Node]:
-        r"""Return the texts of an entry without those of a rival's case, and texts that must not begin there.
+        r"""Return the texts of an entry without those of a rival's case, and what the text from there on must not be.
 
         The rival `if(?!\w)` matches `if` unless a `\w` follows. The entry `\w+` reads on over any such character, so
         `if` is never its match. And where `if` and any other character begin, the rival matches first. Entries that do
         not read on over all that the lookahead forbids are not supported. Characters with which no terminal begins do
-        not count, such as é after `[a-z]+`.
+        not count, such as é after `[a-z]+`. The rival also matches at the end of the text.
         """
         full, after = _core.intersection([self.terminals.match(rival).full, case.texts]), case.after
         if after is None:
-            return texts, full
+            return texts, _core.concat([full, ANY_BYTES])
         shared = _core.intersection([texts, full])
         loop, tentative = self.terminals.match(entry).loop, self.terminals.match(entry).tentative
         follows = after
@@ -387,7 +388,8 @@ class Guards:
             remedy = "take the lookahead away, or give the terminals priorities and no common beginning"
             self.terminals.rules.source.unsupported(what, first.offset, remedy)
         other = _core.intersection([CHARACTER, _core.complement(after)])
-        return _core.intersection([texts, _core.complement(full)]), _core.concat([full, other])
+        rest = _core.concat([full, _core.union([_core.epsilon(), _core.concat([other, ANY_BYTES])])])
+        return _core.intersection([texts, _core.complement(full)]), rest
 
 
 def _not_before(texts: _core.Node) -> _core.Node:
