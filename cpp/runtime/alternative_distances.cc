@@ -77,10 +77,9 @@ const std::vector<Letter>& AlternativeDistances::letters() {
 
 // No token has more bytes than the longest one.
 AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
-  const auto [entry, is_new] = bounds_.try_emplace(id.value);
-  Bounds& known = entry->second;
-  if (!is_new) return known;
-  const Alternative& alternative = sets_[id];
+  if (const auto known = bounds_.find(id.value); known != bounds_.end()) return known->second;
+  const Alternative& alternative = sets_[id];  // may reach a limit
+  Bounds& known = bounds_[id.value];
   known.upper = alternative.completion_bound;
   if (alternative.accepting) {
     known.lower = known.upper = 0;

@@ -52,12 +52,12 @@ bool Budget::can_write(std::string_view text) const {
 Budget::Bounds& Budget::bounds(ExprId state) {
   Bounds& known = bounds_[state.value];
   if (known.initialized) return known;
-  known.initialized = true;
   if (machine_.accepting(state)) {
     known.lower = known.upper = 0;
   } else if (has_every_byte()) {
-    known.upper = machine_.automaton().completion_bound(state);
+    known.upper = machine_.automaton().completion_bound(state);  // may reach a limit
   }
+  known.initialized = true;
   return known;
 }
 
