@@ -18,10 +18,13 @@ class AlternativeSets {
  public:
   explicit AlternativeSets(Automaton& automaton) : automaton_(automaton) {}
 
+  // From here on, the first use of an alternative throws `limit` ("work") where it takes more than so much work.
+  void limit_use(std::int64_t max_steps) { max_steps_ = max_steps; }
+
   const Alternative& operator[](AlternativeId id) {
     if (id.value >= alternatives_.size()) alternatives_.resize(id.value * 3 / 2 + 64);
     const Alternative*& known = alternatives_[id.value];
-    if (!known) known = &automaton_.alternative(id);
+    if (!known) known = &automaton_.alternative(id, max_steps_);
     return *known;
   }
 
@@ -64,6 +67,7 @@ class AlternativeSets {
   std::vector<const AlternativeLoop*> loops_;     // by id; null: not used yet
   std::vector<std::uint32_t> last_seen_;          // by id: the number of the last set that contains it
   std::uint32_t set_count_ = 0;
+  std::int64_t max_steps_ = INT64_MAX;
   std::size_t comparable_ = 8;  // sets up to this size are not compared; it grows where comparing saved little
 };
 

@@ -40,13 +40,14 @@ std::vector<CompletionSearch::KnownEdge> CompletionSearch::sparse_edges(ExprId s
 }
 
 CompletionSearch::Arrival& CompletionSearch::arrival(ExprId state, PositionId position) {
-  const auto [entry, is_new] = arrivals_.try_emplace(state_key(state, position));
-  if (!is_new) return entry->second;
+  const StateKey key = state_key(state, position);
+  if (const auto known = arrivals_.find(key); known != arrivals_.end()) return known->second;
   const PretokenPosition at = position.decoded();
   const bool may_end = !at.inside_character() && completions_.may_start_pretoken(state, at.state);
   language_.meter.allocate(96);
-  entry->second.may_end = may_end;
-  return entry->second;
+  Arrival& found = arrivals_[key];  // after the calls that may reach a limit
+  found.may_end = may_end;
+  return found;
 }
 
 bool CompletionSearch::may_end_pretoken(const CompletionNode& node) {

@@ -51,6 +51,31 @@ def test_forced_tokens_take_no_pass(made: Any) -> None:
     assert output.report.model_calls < len(output.token_ids) / 2
 
 
+@pytest.mark.parametrize(("prompt", "pattern"), [("ye", "s"), ("mornin", "g|gx")])
+def test_the_prompt_excludes_no_text(made: Any, prompt: str, pattern: str) -> None:
+    """As in `generate`, the text is tokenized by itself, unless canonical=True asks for both together."""
+    model, tokenizer, vocabulary = made
+    inputs = tokenizer([prompt], return_tensors="pt")
+    generate = CustomGenerate(detent.regex(pattern), vocabulary)
+    rows = model.generate(**inputs, custom_generate=generate, max_new_tokens=9, do_sample=False)
+    assert _texts(tokenizer, inputs, rows)[0] in pattern.split("|")
+    with pytest.raises(detent.EmptyLanguageError, match="prompt"):
+        held = CustomGenerate(detent.regex(pattern), vocabulary, canonical=True)
+        model.generate(**inputs, custom_generate=held, max_new_tokens=9, do_sample=False)
+
+
+@pytest.mark.parametrize("most", [3, 4])
+def test_rows_have_no_more_ids_than_asked_for(made: Any, most: int) -> None:
+    """The end-of-text id is there if there is room for it, as in the loop of transformers."""
+    model, tokenizer, vocabulary = made
+    inputs = tokenizer(["yes"], return_tensors="pt")
+    generate = CustomGenerate(detent.regex("[0-9]{3}"), vocabulary, canonical=False)
+    rows = model.generate(**inputs, custom_generate=generate, max_new_tokens=most, do_sample=False)
+    written = rows[0, inputs["input_ids"].shape[1] :].tolist()
+    assert len(written) <= most
+    assert (written[-1] in vocabulary.eos_token_ids) == (len(generate.outputs[0].token_ids) < most)
+
+
 def test_bans_rewind(made: Any) -> None:
     model, tokenizer, vocabulary = made
     inputs = tokenizer(["yes", "no"], return_tensors="pt", padding=True)

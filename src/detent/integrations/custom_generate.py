@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import ArgumentError, UnsupportedError
-from detent.generation import Output, Request, generate_batch
+from detent.generation import Output, Request
 from detent.generation.bans import Ban, Words
-from detent.generation.request import compile_by_default
+from detent.generation.batch import run_batch
+from detent.generation.request import PreparedRequest, compile_by_default
 from detent.guide import Canonical, Guide
 from detent.models.base import Session
 from detent.models.kv_cache import CachedSession, read_sessions
@@ -79,11 +80,12 @@ class CustomGenerate:
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             raise ArgumentError(f"vocabulary must be a detent.Vocabulary, got {type(vocabulary).__name__}")
-        if rule is not None and not isinstance(rule, Guide):
-            rule = compile_by_default(read_rule(rule, "CustomGenerate"), vocabulary, canonical)
         self.outputs: list[Output] = []
         self._rule = rule
-        self._canonical = canonical if rule is None else None
+        self._guide: Guide | None = None
+        if rule is not None and not isinstance(rule, Guide):
+            self._guide = compile_by_default(read_rule(rule, "CustomGenerate"), vocabulary, canonical)
+        self._canonical = canonical
         self._vocabulary = vocabulary
         self._ban = ban
         self._seed = seed
@@ -118,13 +120,14 @@ class CustomGenerate:
             for index, row in enumerate(input_ids)
         ]
         seed = self._seed if self._seed is not None else int(torch.randint(2**31, (1,)))
+        most = config.max_length - input_ids.shape[1]
         requests = [
             Request(
                 prompt,
                 self._rule,
                 ban=self._ban,
                 canonical=self._canonical,
-                max_tokens=config.max_length - input_ids.shape[1],
+                max_tokens=most,
                 temperature=(1.0 if config.temperature is None else config.temperature) if config.do_sample else 0,
                 top_k=(config.top_k or None) if config.do_sample else None,
                 top_p=config.top_p if config.do_sample and config.top_p != 1 else None,
@@ -133,10 +136,11 @@ class CustomGenerate:
             )
             for index, prompt in enumerate(prompts)
         ]
-        outputs = generate_batch(_Rows(model, self._vocabulary), requests)
-        self.outputs = [each for each in outputs if isinstance(each, Output)]
+        reader = _Rows(model, self._vocabulary)
+        prepared = [PreparedRequest(reader, request, self._guide) for request in requests]
+        self.outputs = run_batch(reader, [(each, 0) for each in prepared], len(prepared))
         end = self._vocabulary.eos_token_ids[0]
-        texts = [[*each.token_ids, *([end] if each.finish_reason == "stop" else [])] for each in self.outputs]
+        texts = [[*each.token_ids, *([end] if each.finish_reason == "stop" else [])][:most] for each in self.outputs]
         pad = end if config.pad_token_id is None else config.pad_token_id
         longest = max(map(len, texts))
         rows = torch.tensor([[*text, *[pad] * (longest - len(text))] for text in texts], dtype=input_ids.dtype)
