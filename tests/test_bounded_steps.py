@@ -459,6 +459,36 @@ def test_unions_of_very_many_operands_are_those_of_their_counts() -> None:
     assert guide.memory_bytes < 25_000_000  # 56,000,000 where equal operands of large unions are kept
 
 
+@pytest.mark.parametrize("max_tokens", [12, 30])
+def test_a_budget_of_a_grammar_with_patterns_takes_little_work(max_tokens: int) -> None:
+    """A search near a token limit may not decide about each state: some of these take over 2,000,000 steps."""
+    expression = r"""
+        start: expr
+        expr: expr "+" term | term
+        term: term "*" f | f
+        f: "(" expr ")" | /[a-z0-9]+/
+    """
+    language = detent.grammar(expression) & detent.regex(".*1.{5}2.*") & ~detent.regex(".*3.{6}4.*")
+    guide = detent.compile(language, byte_vocabulary(), limits=detent.Limits(work=2_000_000))
+    for seed in range(6):
+        matcher, rng = guide.matcher(max_tokens), Random(seed)
+        while not matcher.is_finished:
+            matcher.advance(rng.choice(mask(matcher)))
+        assert language.accepts(bytes(token for token in matcher.token_ids if token < 256))
+
+
+def test_patterns_that_may_match_no_more_cost_no_search() -> None:
+    """An address consists of characters. So without all texts of characters there is none, which takes no search."""
+    patterns = (".*a.{4}b.*", ".*c.{6}d.*", ".*e.{8}f.*")
+    language = detent.email() - detent.regex("|".join(patterns))
+    core = language._dfa()._core
+    state, before = core.start, core.work
+    for byte in b"xcqaqqqq":
+        state = core.row(state)[core.class_of[byte]]
+    assert core.row(state)[core.class_of[ord("b")]] == 0
+    assert core.work - before < 5_000  # 45,000 with a search
+
+
 @needs_shared
 def test_negated_members_of_one_schema_need_little_work() -> None:
     """Only optional common heads are factored further than two deep: others would multiply the states of negations."""

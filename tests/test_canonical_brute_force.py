@@ -14,6 +14,7 @@ from detent.errors import UnsupportedError
 from tests.support import canonical_walks
 from tests.support.canonical_walks import Row, check_budgets, check_prompts, check_rows, guides
 from tests.support.long_tests import mostly_long
+from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_languages import LETTERS, LONGEST, random_language
 from tests.support.toy_tokenizers import of_bytes, of_pieces, opened, spelled
 
@@ -113,3 +114,26 @@ def test_a_space_that_is_no_piece_is_refused(tmp_path):
     vocabulary = detent.Vocabulary.from_file(path, eos_token_ids=[1])
     with pytest.raises(UnsupportedError, match="no token stands for a space"):
         detent.compile(detent.regex("a"), vocabulary, canonical=True)
+
+
+@needs_shared
+@pytest.mark.parametrize("tokenizer", ["llama3", "starcoder"])
+def test_parts_of_characters_begin_the_encoding_of_one(tokenizer):
+    """Thousands of tokens end inside a character at one state; each needs a rest that the tokenizer writes after it."""
+    vocabulary = real_vocabulary(tokenizer)
+    following = {}
+    for code in range(0x80, 0x3000):
+        row = vocabulary.encode_canonical("a" + chr(code))
+        for length, token in enumerate(row):
+            following.setdefault(tuple(row[:length]), set()).add(token)
+    matcher = detent.compile(detent.regex("a[\u0080-\u2fff]"), vocabulary, canonical=True).matcher()
+
+    def check(matcher, before):
+        tokens = following.get(before, set())
+        assert set(matcher.allowed().tolist()) - set(vocabulary.eos_token_ids) == tokens
+        for token in sorted(tokens)[:100]:
+            after = matcher.fork()
+            after.advance(token)
+            check(after, (*before, token))
+
+    check(matcher, ())

@@ -140,6 +140,36 @@ def test_bounded_strings_have_exactly_their_texts(seed, tmp_path):
             assert set(matcher.allowed().tolist()) == following[row], (least, most, end, row)
 
 
+@pytest.mark.parametrize("seed", mostly_long(range(20), always=6))
+def test_strings_without_words_have_exactly_their_texts(seed, tmp_path):
+    """The same with words left out, some of which end with a quotation mark."""
+    rng = random.Random(seed)
+    letters = "".join(rng.sample("ab1 .", 2)) + rng.choice("\u00e9\u00e8")
+    vocabulary, encode = small_tokenizer(rng, seed, letters + '"x\\u0e89', tmp_path / "tokenizer.json")
+    compared = 0
+    for least, most in ((0, 4), (1, 3), (3, 4)):
+        end = rng.choice(("", "x", ".", "a"))
+        words = ["".join(rng.choices(letters, k=rng.choice((1, 2, 2, 3)))) for _ in range(rng.choice((1, 2, 4)))]
+        words += [rng.choice([rng.choice(letters) + '"', "8", "9", "0e8", "\\u00", "e9"])] if rng.random() < 0.7 else []
+        string = detent.json_schema({"type": "string", "pattern": f"^[{letters}]{{{least},{most}}}$"})
+        language = (string + detent.literal(end)) & detent.without(*words)
+        following = {}
+        for word in language.enumerate():
+            row = (*encode(word.decode()), vocabulary.eos_token_ids[0])
+            for position, token in enumerate(row):
+                following.setdefault(row[:position], set()).add(token)
+        if not following:
+            continue
+        guide = detent.compile(language, vocabulary, canonical=True)
+        for row in rng.sample(sorted(following), min(len(following), 150)):
+            matcher = guide.matcher()
+            for token in row:
+                matcher.advance(token)
+            assert set(matcher.allowed().tolist()) == following[row], (least, most, words, end, row)
+            compared += 1
+    assert compared
+
+
 @pytest.mark.parametrize("seed", mostly_long(range(20), always=4))
 def test_bounds_inside_a_pattern_are_dropped_together(seed, tmp_path):
     """A local part of few characters, an optional middle, alternatives, and a bound on all of the string."""
@@ -329,8 +359,9 @@ UNIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("words", [[], ["the", "an", 'x"'], [*"0123456789abcdef"]], ids=repr)
 @pytest.mark.parametrize("schema", [*({"type": "string", **bounds} for bounds in STRINGS), *UNIONS], ids=repr)
-def test_masks_as_steps_decide(schema):
+def test_masks_as_steps_decide(schema, words):
     """A step decides one token by itself, without a mask: escapes, tokens that end inside a character, a sample."""
     vocabulary = detent.load_model().vocabulary
     rng = random.Random(4)
@@ -338,8 +369,12 @@ def test_masks_as_steps_decide(schema):
     odd = [token for token, text in texts.items() if b"\\" in text or text[-1:] >= b"\x80" or b'"' in text]
     for end in ("", "}", ", x"):
         language = detent.json_schema(schema) + detent.literal(end)
-        guide = detent.compile(language, vocabulary, canonical=True)
-        for _ in range(3):
+        language = language & detent.without(*words) if words else language
+        try:
+            guide = detent.compile(language, vocabulary, canonical=True)
+        except EmptyLanguageError:
+            continue
+        for _ in range(1 if words else 3):
             matcher = guide.matcher()
             while len(matcher) < 6 and not matcher.is_finished:
                 allowed = matcher.allowed().tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -78,6 +79,34 @@ def test_guards_before_grammars(rules, words):
     texts = {text for text in derived(rules, LENGTH)["root"] if not text.startswith(tuple(words))}
     guard = _core.not_followed_by(detent.regex(f"(?:{'|'.join(words)})(?s:.)*")._node, b" ")
     check(_core.concat([guard, _core.union([grammar._node, _core.literal(b" ")])]), texts | {" "})
+
+
+ONE = {"root": [["a"], ["a", "root", "b"]], "x": [["a"]], "y": [["b"]]}
+CYCLE = {"root": [["a", "x"], ["b"]], "x": [["b", "y"], [""]], "y": [["ab", "root"], ["x"]]}
+LEAVES = {"root": [["x", "y"]], "x": [["a", "y", "a"], [""]], "y": [["a", "x"], ["a", "root", "b"]]}
+
+
+@example(CYCLE, "[ab]", "*", "b").via("dead: the rules call each other, and contain these letters alone")
+@example(LEAVES, "a", "*", "aa").via("live by the last letter of a rule that calls two others")
+@example(CALLS, "aa", "*", "aab").via("a rule that repeats the part an even number of times, and one that does not")
+@example(ONE, "[ab]", "{2,}", "b").via("live by the part alone")
+@settings(max_examples=200, deadline=None)
+@given(
+    st.fixed_dictionaries({name: ROWS for name in NAMES}),
+    st.sampled_from(["[ab]", "a", "aa", "ab?", "ab|b", "a|bb"]),
+    st.sampled_from(["*", "+", "{2,}"]),
+    st.sampled_from(["b", "ab", "[ab]b", "[ab]{2}"]),
+)
+def test_grammars_without_the_texts_over_some_parts(rules, part, count, beginning):
+    """A repeat contains a grammar whose rules contain, one after the other, only what it repeats."""
+    excluded = f"(?:{part}){count}|{beginning}[ab]*"
+    try:
+        grammar = gbnf(written(rules))
+    except detent.EmptyLanguageError:
+        return
+    texts = {text for text in derived(rules, LENGTH)["root"] if not re.fullmatch(excluded, text)}
+    with suppress(detent.LimitError):  # an ambiguous grammar may have very many states
+        check((grammar & ~detent.regex(excluded))._node, texts)
 
 
 LEXED = [

@@ -58,6 +58,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "conjunct_search",
             "conjunction_walk",
             "class_run",
+            "conditioned_slice_masks",
             "free_bytes",
             "literal_walk",
             "mask_computer",

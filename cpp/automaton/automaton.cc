@@ -118,28 +118,27 @@ void Automaton::add_state_slots() {
   while (slots_.size() < exprs_.size()) slots_.emplace_back();
 }
 
-const ExprId* Automaton::publish(ExprId state) {
-  const ForkGuard guard;
-  const std::lock_guard lock(mutex_);
-  if (const ExprId* known = slots_[state.value].row.load(std::memory_order_relaxed)) return known;
-  meter_.restart();
-  ExprId* row = derivatives_.row(state);
-  live_loops_.mark_live(state, row);
-  ExprId last = ExprSet::kEmpty;
-  bool last_is_live = false;
-  for (std::uint32_t c = 0; c < class_count(); ++c) {
-    const ExprId next = row[c];
-    if (next == ExprSet::kEmpty) continue;
-    if (next != last) {
-      last = next;
-      last_is_live = liveness_.live(next);
+const ExprId* Automaton::publish(ExprId state, std::int64_t max_steps) {
+  const auto compute = [&](ExprSet&, Derivatives&, Liveness&) -> const ExprId* {
+    if (const ExprId* known = slots_[state.value].row.load(std::memory_order_relaxed)) return known;
+    ExprId* row = derivatives_.row(state);
+    live_loops_.mark_live(state, row);
+    ExprId last = ExprSet::kEmpty;
+    bool last_is_live = false;
+    for (std::uint32_t c = 0; c < class_count(); ++c) {
+      const ExprId next = row[c];
+      if (next == ExprSet::kEmpty) continue;
+      if (next != last) {
+        last = next;
+        last_is_live = liveness_.live(next);
+      }
+      if (!last_is_live) row[c] = ExprSet::kEmpty;
     }
-    if (!last_is_live) row[c] = ExprSet::kEmpty;
-  }
-  add_state_slots();
-  note_work();
-  slots_[state.value].row.store(row, std::memory_order_release);
-  return row;
+    add_state_slots();
+    slots_[state.value].row.store(row, std::memory_order_release);
+    return row;
+  };
+  return edit(compute, max_steps);
 }
 
 // The first search looks for a completion of bytes that are tokens; most states have one. The second search allows all
@@ -333,7 +332,8 @@ std::optional<AlternativePath> Automaton::descend(AlternativeId from, std::span<
                                                   const std::function<bool(AlternativeId)>& is_end,
                                                   std::int64_t max_steps) {
   return edit(
-      [&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, is_end, max_steps); });
+      [&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.descend(from, letters, is_end, max_steps); },
+      max_steps);
 }
 
 void Automaton::drop_included(std::vector<AlternativeId>& set) {
@@ -343,8 +343,8 @@ void Automaton::drop_included(std::vector<AlternativeId>& set) {
   });
 }
 
-const Alternative& Automaton::expand(AlternativeId id) {
-  return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); });
+const Alternative& Automaton::expand(AlternativeId id, std::int64_t max_steps) {
+  return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); }, max_steps);
 }
 
 const AlternativeLoop& Automaton::make_loop(AlternativeId id) {
@@ -368,10 +368,15 @@ std::string Automaton::shortest_completion(ExprId state) {
   std::size_t i = 0;
   // Breadth first, bytes ascending: the first accepting state is reached by the least of the shortest strings.
   for (; !accepting(steps[i].state); ++i) {
-    if (work() - work_before + static_cast<std::int64_t>(kStepsPerState * i) > question) {
+    const std::int64_t taken = work() - work_before + static_cast<std::int64_t>(kStepsPerState * i);
+    if (taken > question) throw Error(ErrorKind::limit, "question_work", question, question);
+    const ExprId* next = nullptr;
+    try {
+      next = row(steps[i].state, question - taken);
+    } catch (const Error& error) {
+      if (std::string_view(error.subject()) != "work") throw;
       throw Error(ErrorKind::limit, "question_work", question, question);
     }
-    const ExprId* next = row(steps[i].state);
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId to = next[class_of()[byte]];
       if (to != ExprSet::kEmpty && seen.insert(to.value).second) steps.push_back({to, i, static_cast<char>(byte)});

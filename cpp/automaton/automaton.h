@@ -75,10 +75,10 @@ class Automaton {
   const std::array<std::uint8_t, 256>& class_of() const { return derivatives_.class_of(); }
   std::uint32_t class_count() const { return derivatives_.class_count(); }
 
-  // The next state for each byte class.
-  const ExprId* row(ExprId state) {
+  // The next state for each byte class. Throws `limit` ("work") where computing it takes more than `max_steps`.
+  const ExprId* row(ExprId state, std::int64_t max_steps = INT64_MAX) {
     const ExprId* published = slots_[state.value].row.load(std::memory_order_acquire);
-    return published ? published : publish(state);
+    return published ? published : publish(state, max_steps);
   }
 
   // The ASCII bytes after which the automaton is in `state` again, and the lead bytes all of whose characters lead
@@ -144,9 +144,10 @@ class Automaton {
   std::optional<std::uint32_t> bound_inside_string(ExprId state);
   // The same bound for the texts inside a JSON string, before they are escaped: after each number of whole characters.
   std::optional<std::uint32_t> bound_after_characters(ExprId texts);
-  const Alternative& alternative(AlternativeId id) {
+  // Throws `limit` ("work") where the first call for an alternative takes more than `max_steps`.
+  const Alternative& alternative(AlternativeId id, std::int64_t max_steps = INT64_MAX) {
     const Alternative* known = alternatives_.find(id);
-    return known ? *known : expand(id);
+    return known ? *known : expand(id, max_steps);
   }
   // The loop of an alternative; null until make_loop() was called.
   const AlternativeLoop* known_loop(AlternativeId id) const { return alternatives_.find_loop(id); }
@@ -216,17 +217,23 @@ class Automaton {
   // All texts that a JSON string may contain, if the language has JSON strings; else the empty language.
   ExprId all_texts() const { return all_texts_; }
 
-  // Calls edit(exprs, derivatives, liveness) under the automaton's lock, as one unit of work. Expressions that `edit`
-  // builds become states of the automaton.
+  // Calls edit(exprs, derivatives, liveness) under the automaton's lock, as one unit of work of at most `max_steps`.
+  // Expressions that `edit` builds become states of the automaton.
   template <class Edit>
-  auto edit(Edit edit) {
+  auto edit(Edit edit, std::int64_t max_steps = INT64_MAX) {
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
     meter_.restart();
-    auto result = edit(exprs_, derivatives_, liveness_);
-    note_work();
-    add_state_slots();
-    return result;
+    meter_.limit_call(max_steps);
+    try {
+      auto result = edit(exprs_, derivatives_, liveness_);
+      note_work();
+      add_state_slots();
+      return result;
+    } catch (...) {
+      note_work();
+      throw;
+    }
   }
 
   // Counts work that was done outside of the automaton.
@@ -253,14 +260,14 @@ class Automaton {
     std::atomic<Verdict> is_tokenizable;
   };
 
-  const ExprId* publish(ExprId state);
+  const ExprId* publish(ExprId state, std::int64_t max_steps);
   ExprId clamp(ExprId state, Horizon horizon);
   const ByteSet& find_self_loop_bytes(ExprId state);
   const LiveBytes& find_live_bytes(ExprId state);
   ExprId common_successor(ExprId state, unsigned low, unsigned high);
   bool search_tokenizable(ExprId state);
   std::uint32_t search_completion_bound(ExprId state);
-  const Alternative& expand(AlternativeId id);
+  const Alternative& expand(AlternativeId id, std::int64_t max_steps);
   bool descend(ExprId state, std::string& text);
   std::uint8_t byte_of_completion(const ExprId* next);
   void add_state_slots();

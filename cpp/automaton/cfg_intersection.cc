@@ -29,7 +29,6 @@ bool CfgIntersection::cfg_meets_regular(ExprId grammar, ExprId regular) {
     reports_.pop_back();
     if (goal == top && exprs_[state].nullable) return true;
     const std::vector<Waiter> waiters = tables_[goal].waiters;
-    meter_.step(std::ssize(waiters) / 16);
     for (const Waiter& waiter : waiters) resume(waiter, state);
   }
   return false;
@@ -59,25 +58,16 @@ void CfgIntersection::ask(const Goal& goal, const Waiter& waiter) {
     return;
   }
   const std::vector<ExprId> found = table->second.found;
-  for (ExprId state : found) {
-    if (waiter.rest == ExprSet::kEpsilon) {
-      report(waiter.goal, state);
-    } else {
-      reports_.emplace_back(goal, state);  // resuming the other waiters again changes nothing
-    }
-  }
+  for (ExprId state : found) resume(waiter, state);
 }
 
 void CfgIntersection::resume(const Waiter& waiter, ExprId state) {
+  meter_.step();
   if (waiter.rest == ExprSet::kEpsilon) return report(waiter.goal, state);
   const Goal rest{waiter.rest, state};
-  const auto table = tables_.find(rest);
-  if (table != tables_.end()) meter_.step(std::ssize(table->second.waiters) / 64);
-  const bool is_waiting =
-      table != tables_.end() && std::ranges::any_of(table->second.waiters, [&](const Waiter& other) {
-        return other.goal == waiter.goal && other.rest == ExprSet::kEpsilon;
-      });
-  if (!is_waiting) ask(rest, {waiter.goal, ExprSet::kEpsilon});
+  if (!resumed_[rest].insert(waiter.goal).second) return;
+  charge(64);
+  ask(rest, {waiter.goal, ExprSet::kEpsilon});
 }
 
 void CfgIntersection::expand(const Goal& goal) {

@@ -62,6 +62,7 @@ class CfgIntersection {
   Meter& meter_;
   std::int64_t bytes_ = 0;  // returned to the meter by the destructor
   std::unordered_map<Goal, Table, GoalHash> tables_;
+  std::unordered_map<Goal, std::unordered_set<Goal, GoalHash>, GoalHash> resumed_;  // the goals with all its answers
   int residuals_under_algebra_ = 0;  // goals with an intersection or complement of rules that were expanded
   std::vector<Goal> open_;           // goals to expand
   std::vector<std::pair<Goal, ExprId>> reports_;  // states whose waiters must be resumed

@@ -91,7 +91,7 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id) {
 
 std::vector<ExprId> relaxations_of(ExprSet& exprs, ExprId id) {
   constexpr std::size_t kMost = 10;  // operands that may match anywhere
-  if (exprs[id].op != Op::intersection) return {};
+  if (exprs[id].op != Op::intersection || exprs[id].has_rule) return {};
   std::vector<ExprId> searches, others;
   for (ExprId operand : exprs.operands(id)) {
     (count_searches(exprs, operand) > 0 ? searches : others).push_back(operand);

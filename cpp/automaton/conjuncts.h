@@ -20,7 +20,8 @@ std::vector<ExprId> conjuncts_of(ExprSet& exprs, ExprId id);
 inline constexpr std::size_t kMaxConjuncts = 64;
 
 // Intersections of fewer operands that contain `id`: each has two of its operands that may match anywhere, and all
-// others. Empty where it has at most two of the first, or very many. Their states are far fewer.
+// others. Empty where it has at most two of the first, or very many; or calls rules, so that a search of them may not
+// end. Their states are far fewer.
 std::vector<ExprId> relaxations_of(ExprSet& exprs, ExprId id);
 
 // Whether some intersection has two conjuncts or more that may match anywhere, such as `.*a.{9}b.*` and its complement.

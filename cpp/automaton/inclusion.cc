@@ -1,14 +1,20 @@
 // Inclusion by form. Every operator but the complement is monotone in each operand, so that operands are compared in
-// pairs; a union contains each of its operands, and an intersection is contained in each.
+// pairs; a union contains each of its operands, and an intersection is contained in each. x* contains a sequence of
+// strings that it contains.
 #include "automaton/inclusion.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
+
+#include "automaton/conjuncts.h"
 
 namespace detent {
 namespace {
 
 constexpr int kMaxDepth = 8;
 constexpr int kMaxComparisons = 2'000;
+constexpr int kMaxOpenRules = 8;  // inside each other
 
 class Comparison {
  public:
@@ -36,10 +42,51 @@ class Comparison {
       if (std::ranges::binary_search(exprs_.operands(small), large)) return true;
       return any(exprs_.operands(small), [&](ExprId part) { return includes(large, part, depth + 1); });
     }
-    return compare_operands(large, small, depth);
+    return compare_operands(large, small, depth) || contains_parts(large, small, depth);
   }
 
  private:
+  // Whether `large` is a repeat of any number of rounds, which contains each part of `small`, one after the other.
+  bool contains_parts(ExprId large, ExprId small, int depth) {
+    const Expr& l = exprs_[large];
+    if (l.op != Op::repeat || l.minimum() > 0 || l.maximum() != ExprSet::kUnbounded) return false;
+    if (!is_self_contained(l)) return false;  // nor does it call rules
+    for (; exprs_[small].op == Op::concat; small = exprs_[small].second()) {
+      if (!includes(large, exprs_[small].first(), depth + 1)) return false;
+    }
+    const Expr& last = exprs_[small];
+    switch (last.op) {
+      case Op::epsilon: return true;
+      case Op::repeat: return includes(large, last.part(), depth + 1);
+      case Op::text:
+        return std::ranges::all_of(exprs_.text_of(small),
+                                   [&](char byte) { return has_byte(l.part(), static_cast<std::uint8_t>(byte)); });
+      case Op::union_of: return includes(large, small, depth + 1);
+      case Op::rule: return contains_rule(large, small);
+      default: return includes(l.part(), small, depth + 1);
+    }
+  }
+
+  // The strings of a rule are sequences of the parts of its definition, and of those of the rules that it calls: inside
+  // the definition, the rule counts as contained. After one that is not, no such assumption is trusted any more.
+  bool contains_rule(ExprId large, ExprId rule) {
+    if (refutes_rule_ || open_rules_ == kMaxOpenRules) return false;
+    if (!rules_.emplace(large, rule).second) return true;
+    ++open_rules_;
+    const bool contains = includes(large, exprs_.definition(rule), 0);
+    --open_rules_;
+    if (!contains) refutes_rule_ = true;
+    return contains;
+  }
+
+  // Whether the string of this byte alone is in `large`.
+  bool has_byte(ExprId large, std::uint8_t byte) const {
+    const auto contains = [&](ExprId each) {
+      return exprs_[each].op == Op::bytes && exprs_.set(exprs_[each].set_index()).contains(byte);
+    };
+    return exprs_[large].op == Op::union_of ? std::ranges::any_of(exprs_.operands(large), contains) : contains(large);
+  }
+
   bool compare_operands(ExprId large, ExprId small, int depth) {
     const Expr& l = exprs_[large];
     const Expr& s = exprs_[small];
@@ -67,6 +114,9 @@ class Comparison {
 
   const ExprSet& exprs_;
   int comparisons_ = 0;
+  std::set<std::pair<ExprId, ExprId>> rules_;  // unbounded repeats, and the rules that they contain or that are open
+  int open_rules_ = 0;
+  bool refutes_rule_ = false;
 };
 
 }  // namespace

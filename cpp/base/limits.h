@@ -46,8 +46,15 @@ class Meter {
       if (steps_left_ < 0) throw_total();
     }
     steps_ = 0;
+    max_steps_ = limits_.steps;
     next_poll_ = kPollInterval;
     cancel_ = std::move(cancel);
+  }
+
+  // Ends this call after `steps` steps, where its limit is not smaller. The error is that of Limits::steps ("work").
+  void limit_call(std::int64_t steps) {
+    max_steps_ = std::min(max_steps_, steps);
+    next_poll_ = std::min(next_poll_, max_steps_);
   }
 
   // From this call on, all calls together may take `steps` steps; kNoTotal stands for no limit.
@@ -132,8 +139,8 @@ class Meter {
   }
 
   void poll() {
-    next_poll_ = steps_ + kPollInterval;
-    if (steps_ > limits_.steps) throw Error(ErrorKind::limit, "work", steps_, limits_.steps);
+    next_poll_ = std::min(steps_ + kPollInterval, std::max(steps_ + 1, max_steps_));
+    if (steps_ > max_steps_) throw Error(ErrorKind::limit, "work", steps_, max_steps_);
     if (steps_ > steps_left_) throw_total();
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
@@ -146,6 +153,7 @@ class Meter {
   std::int64_t max_total_ = kNoTotal;
   std::int64_t steps_left_ = kNoTotal;  // before this call
   std::int64_t steps_ = 0;
+  std::int64_t max_steps_ = INT64_MAX;  // of this call
   std::int64_t next_poll_ = kPollInterval;
   std::int64_t bytes_ = 0;
   std::int64_t states_ = 0;

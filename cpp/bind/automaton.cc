@@ -37,9 +37,9 @@ class CheckedAutomaton {
   ExprId start() const { return start_; }
   bool accepting(std::uint32_t state) { return automaton_.accepting(checked(state)); }
 
-  std::vector<std::uint32_t> row(std::uint32_t state) {
+  std::vector<std::uint32_t> row(std::uint32_t state, std::int64_t steps) {
     const ExprId from = checked(state);
-    const ExprId* row = automaton_.row(automaton_.without_text(from));
+    const ExprId* row = automaton_.row(automaton_.without_text(from), steps);
     std::vector<std::uint32_t> next(automaton_.class_count());
     for (unsigned byte = 256; byte-- > 0;) {
       const std::uint8_t c = automaton_.class_of()[byte];
@@ -164,7 +164,7 @@ void bind_automaton(nb::module_& m) {
       .def_prop_ro("work", &CheckedAutomaton::work, "The units of work that were done so far.")
       .def("least_length", &CheckedAutomaton::least_length, "state"_a,
            "A length that no string from this state to acceptance falls short of, known without a search.")
-      .def("row", &CheckedAutomaton::row, "state"_a)
+      .def("row", &CheckedAutomaton::row, "state"_a, "steps"_a = INT64_MAX)
       .def("reachable", &CheckedAutomaton::reachable, "origins"_a, "most"_a,
            "The live states that texts lead to from some states, these included; None where they are more than `most`.")
       .def(

@@ -23,6 +23,10 @@ class AdjacencyRelation {
   // Clears the bits of the tokens that must not follow `left`, which is reachable, in a mask row. Bits of unreachable
   // tokens may stay.
   virtual void forbid_after(std::uint32_t left, std::uint32_t* row) const = 0;
+  // The same in some microseconds: leaves the bits of the tokens that are exceptions, which may_follow decides. Returns
+  // false where it can tell nothing.
+  virtual bool forbid_most_after(std::uint32_t, std::uint32_t*) const { return false; }
+  virtual bool is_exception(std::uint32_t) const { return false; }
 
  protected:
   explicit AdjacencyRelation(std::uint32_t size) : reachable_(size) {}

@@ -321,20 +321,25 @@ bool MergeAdjacency::clear_few_after(std::uint32_t left, std::uint32_t* row) con
 
 // Returns the number of bits that were cleared.
 std::size_t MergeAdjacency::clear_after(std::uint32_t left, std::uint32_t* row) const {
-  std::size_t count = 0;
-  const auto clear = [row, &count](std::uint32_t t) {
-    row[t >> 5] &= ~(1u << (t & 31));
-    ++count;
-  };
+  const auto clear = [row](std::uint32_t t) { row[t >> 5] &= ~(1u << (t & 31)); };
   if (derivations_[left].non_monotone_right) {
     for (std::uint32_t right : forbidden_by_steps(left)) clear(right);
-    return count;
+    return forbidden_by_steps(left).size();
   }
   thread_local std::vector<std::uint32_t> undecided;  // tokens that rectangles must not clear
   undecided.clear();
   for (std::uint32_t right : non_monotone_left_) {
     if (row[right >> 5] >> (right & 31) & 1) undecided.push_back(right);
   }
+  const std::size_t count = clear_rectangles(left, row);
+  if (undecided.empty()) return count;
+  for (std::uint32_t right : undecided) row[right >> 5] |= 1u << (right & 31);
+  for (std::uint32_t right : forbidden_by_steps(left)) clear(right);
+  return count + forbidden_by_steps(left).size();
+}
+
+std::size_t MergeAdjacency::clear_rectangles(std::uint32_t left, std::uint32_t* row) const {
+  std::size_t count = 0;
   std::uint32_t until = kNone;
   for (std::uint32_t x = left;; x = derivations_[x].right) {
     const auto first = rectangles_.begin() + static_cast<std::ptrdiff_t>(first_rectangle_[x]);
@@ -342,15 +347,21 @@ std::size_t MergeAdjacency::clear_after(std::uint32_t left, std::uint32_t* row) 
     const auto from =
         until == kNone ? first : std::partition_point(first, last, [&](const Rectangle& r) { return r.time >= until; });
     for (auto r = from; r != last; ++r) {
-      for (std::uint32_t k = r->first; k < r->last; ++k) clear(preorder_[k]);
+      for (std::uint32_t k = r->first; k < r->last; ++k) {
+        const std::uint32_t right = preorder_[k];
+        row[right >> 5] &= ~(1u << (right & 31));
+      }
+      count += r->last - r->first;
     }
-    if (derivations_[x].left == kNone) break;
+    if (derivations_[x].left == kNone) return count;
     until = derivations_[x].rank;
   }
-  if (undecided.empty()) return count;
-  for (std::uint32_t right : undecided) row[right >> 5] |= 1u << (right & 31);
-  for (std::uint32_t right : forbidden_by_steps(left)) clear(right);
-  return count;
+}
+
+bool MergeAdjacency::forbid_most_after(std::uint32_t left, std::uint32_t* row) const {
+  if (derivations_[left].non_monotone_right) return false;
+  clear_rectangles(left, row);
+  return true;
 }
 
 }  // namespace detent

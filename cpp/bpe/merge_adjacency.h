@@ -53,6 +53,8 @@ class MergeAdjacency final : public AdjacencyRelation {
   // Time: linear in the edges of the two derivation trees; recent answers are remembered.
   bool may_follow(std::uint32_t left, std::uint32_t right) const override;
   void forbid_after(std::uint32_t left, std::uint32_t* row) const override;
+  bool forbid_most_after(std::uint32_t left, std::uint32_t* row) const override;
+  bool is_exception(std::uint32_t right) const override { return derivations_[right].non_monotone_left; }
 
  private:
   // The derivation tree of a reachable token, whose root is its effective merge.
@@ -96,6 +98,7 @@ class MergeAdjacency final : public AdjacencyRelation {
                                           std::vector<EdgeMerge>& merges) const;
   bool clear_few_after(std::uint32_t left, std::uint32_t* row) const;
   std::size_t clear_after(std::uint32_t left, std::uint32_t* row) const;
+  std::size_t clear_rectangles(std::uint32_t left, std::uint32_t* row) const;
   const Edges& edges(std::uint32_t token) const;
   void find_meetings(const LeftTree& tree);
   std::vector<std::uint32_t> right_borders(std::uint32_t left) const;

@@ -1,6 +1,8 @@
 #include "expr/lookaround.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -82,11 +84,43 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& condition
   }
 }
 
-// The context of `tail` with `residuals`; the tail alone where it contains no condition.
-ExprId make_context(ExprSet& exprs, ExprId tail, const std::vector<ExprId>& residuals) {
-  if (!exprs[tail].has_lookbehind) return tail;
-  return exprs.lookbehind_context(tail, residuals, nullable_in(exprs, tail, conditions_of(exprs, residuals), 0));
-}
+// Makes contexts of tails with the same residuals. A context of x & y is that of x and that of y, and likewise for
+// unions and complements: the text before decides each condition. So each operand has a row of its own, which states
+// share, and an operand without a condition has no context.
+class ContextMaker {
+ public:
+  ContextMaker(ExprSet& exprs, std::vector<ExprId> residuals)
+      : exprs_(exprs), residuals_(std::move(residuals)), conditions_(conditions_of(exprs, residuals_)) {}
+
+  const std::vector<ExprId>& residuals() const { return residuals_; }
+
+  ExprId make(ExprId tail, int depth = 0) {
+    check_depth(depth);
+    if (!exprs_[tail].has_lookbehind) return tail;
+    if (const auto known = made_.find(tail.value); known != made_.end()) return known->second;
+    return made_[tail.value] = make_new(tail, depth);
+  }
+
+ private:
+  ExprId make_new(ExprId tail, int depth) {
+    const Expr expr = exprs_[tail];
+    switch (expr.op) {
+      case Op::lookbehind_condition: return make(conditions_[expr.lookbehind_index()], depth + 1);
+      case Op::complement: return exprs_.complement(make(expr.part(), depth + 1));
+      case Op::union_of:
+      case Op::intersection: {
+        std::vector<ExprId> parts(exprs_.operands(tail).begin(), exprs_.operands(tail).end());
+        for (ExprId& part : parts) part = make(part, depth + 1);
+        return expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
+      }
+      default: return exprs_.lookbehind_context(tail, residuals_, nullable_in(exprs_, tail, conditions_, 0));
+    }
+  }
+
+  ExprSet& exprs_;
+  std::vector<ExprId> residuals_, conditions_;
+  std::unordered_map<std::uint32_t, ExprId> made_;  // by tail
+};
 
 class ScopeCompiler {
  public:
@@ -94,7 +128,7 @@ class ScopeCompiler {
 
   ExprId compile(const Node& body) {
     const ExprId tail = then(body, ExprSet::kEpsilon, 0);
-    return make_context(exprs_, tail, residuals_);
+    return ContextMaker(exprs_, residuals_).make(tail);
   }
 
  private:
@@ -293,10 +327,12 @@ bool LookbehindRow::derive(ExprId id, ExprId* out) {
   std::vector<std::vector<ExprId>> rows;
   for (ExprId part : operands) rows.push_back(row(part, conditions, 0));
   if (!missing_.empty()) return false;
+  std::optional<ContextMaker> maker;  // of the class before
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     std::vector<ExprId> after;
     for (std::size_t i = 1; i < rows.size(); ++i) after.push_back(rows[i][c]);
-    out[c] = make_context(exprs_, rows[0][c], after);
+    if (!maker || maker->residuals() != after) maker.emplace(exprs_, std::move(after));
+    out[c] = maker->make(rows[0][c]);
   }
   return true;
 }

@@ -4,9 +4,11 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "base/error.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
 
@@ -77,10 +79,9 @@ const std::vector<Letter>& AlternativeDistances::letters() {
 
 // No token has more bytes than the longest one.
 AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
-  const auto [entry, is_new] = bounds_.try_emplace(id.value);
-  Bounds& known = entry->second;
-  if (!is_new) return known;
-  const Alternative& alternative = sets_[id];
+  if (const auto known = bounds_.find(id.value); known != bounds_.end()) return known->second;
+  const Alternative& alternative = sets_[id];  // may reach a limit
+  Bounds& known = bounds_[id.value];
   known.upper = alternative.completion_bound;
   if (alternative.accepting) {
     known.lower = known.upper = 0;
@@ -91,16 +92,36 @@ AlternativeDistances::Bounds& AlternativeDistances::bounds(AlternativeId id) {
   return known;
 }
 
+// A state that takes more work than the allowance has left uses it up: one search for liveness may take seconds.
+template <class Find>
+auto AlternativeDistances::find_within(SearchAllowance& allowance, Find find) -> decltype(find()) {
+  if (allowance.is_unlimited()) return find();
+  sets_.limit_use(std::max<std::int64_t>(allowance.work, 0) / allowance.nodes_per_step + 1);
+  struct Reset {
+    AlternativeSets& sets;
+    ~Reset() { sets.limit_use(INT64_MAX); }
+  } reset{sets_};
+  try {
+    return find();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::limit || std::string_view(error.subject()) != "work") throw;
+    allowance.work = 0;
+    return std::nullopt;
+  }
+}
+
 // Writes a known completion into the fewest tokens. Where it can be found by alternatives, the bounds of those between
 // the tokens are known as well.
 void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance) {
-  constexpr std::uint32_t kLongest = 1 << 14;     // bytes; longer completions are not written out
-  constexpr std::int64_t kFewestSteps = 100'000;  // a text of thousands of bytes is written though the allowance ends
+  constexpr std::uint32_t kLongest = 1 << 14;  // bytes; longer completions are not written out
+  // A text is written though the allowance ends.
+  constexpr std::int64_t kFewestSteps = 30'000, kStepsPerByte = 8;
   Bounds& known = bounds(id);
   if (known.tightened || known.upper > kLongest || allowance.work <= 0) return;
   const std::int64_t before = automaton_.work();
+  const std::int64_t fewest = kFewestSteps + kStepsPerByte * known.upper;
   const std::int64_t most =
-      allowance.is_unlimited() ? INT64_MAX : std::max(kFewestSteps, allowance.work / allowance.nodes_per_step);
+      allowance.is_unlimited() ? INT64_MAX : std::max(fewest, allowance.work / allowance.nodes_per_step);
   std::size_t length = 0;
   // Two paths that meet stay together: the second one is short.
   const auto is_written = [&](AlternativeId other) {
@@ -144,15 +165,22 @@ void AlternativeDistances::note_path(AlternativeId id, const AlternativePath& pa
 
 std::optional<AlternativeDistances::Known> AlternativeDistances::known_completion(ExprId state,
                                                                                   SearchAllowance& allowance) {
-  const AlternativeId id = automaton_.nearest_alternative(state);
-  tighten(id, allowance);
-  const Bounds& known = bounds(id);
-  return known.is_written ? std::optional(Known{id, known.upper}) : std::nullopt;
+  return find_within(allowance, [&] {
+    const AlternativeId id = automaton_.nearest_alternative(state);
+    tighten(id, allowance);
+    const Bounds& known = bounds(id);
+    return known.is_written ? std::optional(Known{id, known.upper}) : std::nullopt;
+  });
 }
 
 std::optional<AlternativeDistances::Known> AlternativeDistances::completion_within(ExprId state, std::uint32_t tokens,
                                                                                    SearchAllowance& allowance) {
   if (allowance.work <= 0) return std::nullopt;
+  return find_within(allowance, [&] { return search_within(state, tokens, allowance); });
+}
+
+std::optional<AlternativeDistances::Known> AlternativeDistances::search_within(ExprId state, std::uint32_t tokens,
+                                                                               SearchAllowance& allowance) {
   Search search;
   std::size_t found = SIZE_MAX;
   const auto add = [&](AlternativeId id, std::size_t from, std::uint32_t token, std::uint32_t depth) {

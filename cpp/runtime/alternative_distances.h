@@ -67,6 +67,9 @@ class AlternativeDistances {
   };
   struct Search;
 
+  template <class Find>
+  auto find_within(SearchAllowance& allowance, Find find) -> decltype(find());
+  std::optional<Known> search_within(ExprId state, std::uint32_t tokens, SearchAllowance& allowance);
   Bounds& bounds(AlternativeId id);
   // A byte of each class, in the order in which completions prefer them.
   const std::vector<Letter>& letters();

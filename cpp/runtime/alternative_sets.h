@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,13 @@ class AlternativeSets {
  public:
   explicit AlternativeSets(Automaton& automaton) : automaton_(automaton) {}
 
+  // From here on, the first use of an alternative throws `limit` ("work") where it takes more than so much work.
+  void limit_use(std::int64_t max_steps) { max_steps_ = max_steps; }
+
   const Alternative& operator[](AlternativeId id) {
     if (id.value >= alternatives_.size()) alternatives_.resize(id.value * 3 / 2 + 64);
     const Alternative*& known = alternatives_[id.value];
-    if (!known) known = &automaton_.alternative(id);
+    if (!known) known = &automaton_.alternative(id, max_steps_);
     return *known;
   }
 
@@ -38,24 +42,38 @@ class AlternativeSets {
 
   // Sets `after` to the alternatives to which those of `set` lead. Cost: linear in their transitions.
   void find_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after) {
+    begin(after);
+    add_successors(set, byte_class, after);
+  }
+  // The same for a set that is given in parts: begins a set, and adds what it lacks.
+  void begin(AlternativeSet& after) {
     after.clear();
     ++set_count_;
-    for (AlternativeId id : set) {
-      for (AlternativeId next : (*this)[id].after(byte_class)) {
-        if (next.value >= last_seen_.size()) last_seen_.resize(next.value * 3 / 2 + 64);
-        if (std::exchange(last_seen_[next.value], set_count_) != set_count_) after.push_back(next);
-      }
+  }
+  // Whether the last set that began has an alternative.
+  bool has(AlternativeId id) const { return id.value < last_seen_.size() && last_seen_[id.value] == set_count_; }
+  void add_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after) {
+    for (AlternativeId id : set) add((*this)[id].after(byte_class), after);
+  }
+  void add(std::span<const AlternativeId> more, AlternativeSet& after) {
+    for (AlternativeId next : more) {
+      if (next.value >= last_seen_.size()) last_seen_.resize(next.value * 3 / 2 + 64);
+      if (std::exchange(last_seen_[next.value], set_count_) != set_count_) after.push_back(next);
     }
   }
 
   // Drops alternatives that are contained in another one, if the set is large. Case: a counted loop may start at each
   // byte of `........`; of the alternatives with different counts, two contain all others.
   void drop_included(AlternativeSet& set) {
-    constexpr std::size_t kMost = 64;  // beyond, the comparisons cost more than they save
-    if (set.size() <= comparable_ || set.size() > kMost) return;
     const std::size_t before = set.size();
+    if (!is_compared(before)) return;
     automaton_.drop_included(set);
     if (set.size() > before / 2) comparable_ = 2 * before;
+  }
+  // Whether drop_included() does so with a set of this size.
+  bool is_compared(std::size_t size) const {
+    constexpr std::size_t kMost = 64;  // beyond, the comparisons cost more than they save
+    return size > comparable_ && size <= kMost;
   }
 
  private:
@@ -64,6 +82,7 @@ class AlternativeSets {
   std::vector<const AlternativeLoop*> loops_;     // by id; null: not used yet
   std::vector<std::uint32_t> last_seen_;          // by id: the number of the last set that contains it
   std::uint32_t set_count_ = 0;
+  std::int64_t max_steps_ = INT64_MAX;
   std::size_t comparable_ = 8;  // sets up to this size are not compared; it grows where comparing saved little
 };
 

@@ -52,12 +52,12 @@ bool Budget::can_write(std::string_view text) const {
 Budget::Bounds& Budget::bounds(ExprId state) {
   Bounds& known = bounds_[state.value];
   if (known.initialized) return known;
-  known.initialized = true;
   if (machine_.accepting(state)) {
     known.lower = known.upper = 0;
   } else if (has_every_byte()) {
-    known.upper = machine_.automaton().completion_bound(state);
+    known.upper = machine_.automaton().completion_bound(state);  // may reach a limit
   }
+  known.initialized = true;
   return known;
 }
 
@@ -75,7 +75,10 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   const std::int64_t work_before = machine_.automaton().work();
   const std::int64_t max_work = allowance.is_unlimited() ? INT64_MAX : allowance.work / allowance.nodes_per_step + 1;
   std::optional<std::vector<ExprId>> next = machine_.successors(state, visited, max_work);
-  allowance.work -= visited + allowance.nodes_per_step * (machine_.automaton().work() - work_before);
+  // With lists of distinct items, each token is read from the state that has the text of the item.
+  constexpr std::int64_t kStepsPerReading = 4;
+  const std::int64_t per_token = machine_.automaton().has_lists() ? kStepsPerReading * allowance.nodes_per_step : 1;
+  allowance.work -= per_token * visited + allowance.nodes_per_step * (machine_.automaton().work() - work_before);
   if (!next) return nullptr;
   if (allowance.is_unlimited()) meter_.step(visited / 8 + 1);
   successor_count_ += next->size();

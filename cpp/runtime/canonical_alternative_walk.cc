@@ -24,17 +24,17 @@ ByteSet bytes_used(std::string_view text) {
 void CanonicalAlternativeWalk::run() {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = language_.automaton.class_of();
-  std::vector<AlternativeSet> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
-  path[0] = language_.automaton.split(state_);
+  std::vector<Position> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
+  path[0] = start();
   for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
-    const AlternativeSet& at = path[node.depth];
+    const Position& at = path[node.depth];
     if (node.subtree && take_subtree(at, vocabulary_.subtrees()[node.subtree], node.depth)) {
       i = node.next;
       continue;
     }
-    AlternativeSet& after = path[node.depth + std::size_t{1}];
-    find_successors(at, class_of[node.byte], after);
+    Position& after = path[node.depth + std::size_t{1}];
+    follow(at, class_of[node.byte], after);
     if (after.empty()) {
       i = node.next;
       continue;
@@ -44,11 +44,64 @@ void CanonicalAlternativeWalk::run() {
   }
 }
 
-void CanonicalAlternativeWalk::find_successors(const AlternativeSet& set, std::uint8_t byte_class,
-                                               AlternativeSet& after) {
-  alternatives_.find_successors(set, byte_class, after);
-  alternatives_.drop_included(after);
-  language_.meter.step(static_cast<std::int64_t>(set.size()) / 8 + 1);
+CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::start() {
+  constexpr int kMostBytes = 96;
+  Position at;
+  alternatives_.begin(at.others);
+  alternatives_.add(language_.automaton.split(state_), at.others);
+  for (AlternativeId id : at.others) {
+    if (kept_bytes(id).size() < kMostBytes) continue;
+    loops_.push_back(id);
+    if (id.value >= is_loop_.size()) is_loop_.resize(id.value + std::size_t{1});
+    is_loop_[id.value] = true;
+  }
+  at.has_loops = separate_loops(alternatives_, at.others, false);
+  return at;
+}
+
+void CanonicalAlternativeWalk::follow(const Position& at, std::uint8_t byte_class, Position& after) {
+  alternatives_.begin(after.others);
+  after.has_loops = false;
+  if (at.has_loops) {
+    const LoopSuccessors& of_loops = after_loops(byte_class);
+    after.has_loops = of_loops.has_loops;
+    alternatives_.add(of_loops.others, after.others);
+  }
+  alternatives_.add_successors(at.others, byte_class, after.others);
+  after.has_loops = separate_loops(alternatives_, after.others, after.has_loops);
+  drop_included(after);
+  language_.meter.step(static_cast<std::int64_t>(at.others.size()) / 8 + 1);
+}
+
+const CanonicalAlternativeWalk::LoopSuccessors& CanonicalAlternativeWalk::after_loops(std::uint8_t byte_class) {
+  if (after_loops_.empty()) after_loops_.resize(language_.automaton.class_count());
+  LoopSuccessors& known = after_loops_[byte_class];
+  if (!std::exchange(known.is_known, true)) {
+    AlternativeSets sets(language_.automaton);  // a set may be open in alternatives_
+    sets.find_successors(loops_, byte_class, known.others);
+    known.has_loops = separate_loops(sets, known.others, false);
+    language_.meter.step(static_cast<std::int64_t>(loops_.size()) / 8 + 1);
+  }
+  return known;
+}
+
+// Removes loops_ from the set that began last in `sets`, if it has all of them, or if the position has them anyway.
+// Returns whether it has them.
+bool CanonicalAlternativeWalk::separate_loops(const AlternativeSets& sets, AlternativeSet& set, bool has_loops) const {
+  if (loops_.empty()) return false;
+  if (!has_loops && !std::ranges::all_of(loops_, [&](AlternativeId id) { return sets.has(id); })) return false;
+  std::erase_if(set, [this](AlternativeId id) { return is_loop(id); });
+  return true;
+}
+
+void CanonicalAlternativeWalk::drop_included(Position& at) {
+  if (!at.has_loops) return alternatives_.drop_included(at.others);
+  if (!alternatives_.is_compared(at.others.size() + loops_.size())) return;
+  AlternativeSet all = at.others;
+  all.insert(all.end(), loops_.begin(), loops_.end());
+  alternatives_.drop_included(all);
+  std::erase_if(all, [this](AlternativeId id) { return is_loop(id); });
+  at.others = std::move(all);
 }
 
 // Whether each text over some bytes, which are ASCII bytes and lead bytes, leads an alternative to itself, to states of
@@ -74,50 +127,81 @@ const ByteSet& CanonicalAlternativeWalk::kept_bytes(AlternativeId id) {
   return *known;
 }
 
-bool CanonicalAlternativeWalk::take(std::uint32_t token, ExprId next) {
-  return language_.automaton.is_tokenizable(next) && verdicts_.take(token, next);
+CanonicalAlternativeWalk::Verdicts::Answer CanonicalAlternativeWalk::take(std::uint32_t token, AlternativeId id) {
+  const ExprId next = alternatives_[id].state;
+  return language_.automaton.is_tokenizable(next) ? verdicts_.take(token, next) : Verdicts::Answer::never;
+}
+
+// An alternative that stays throughout a subtree.
+std::optional<AlternativeId> CanonicalAlternativeWalk::staying(const Position& at, const Subtree& subtree) {
+  const auto find = [&](const AlternativeSet& set) -> std::optional<AlternativeId> {
+    const auto found = std::ranges::find_if(
+        set, [&](AlternativeId id) { return stays(id, subtree.used, subtree.last - subtree.first); });
+    return found == set.end() ? std::nullopt : std::optional(*found);
+  };
+  const std::optional<AlternativeId> found = at.has_loops ? find(loops_) : std::nullopt;
+  return found ? found : find(at.others);
 }
 
 // Decides the tokens of a subtree if an alternative stays throughout, and nearly all tokens may follow by way of it.
-bool CanonicalAlternativeWalk::take_subtree(const AlternativeSet& set, const Subtree& subtree, std::size_t depth) {
+bool CanonicalAlternativeWalk::take_subtree(const Position& at, const Subtree& subtree, std::size_t depth) {
   if (!subtree.whole) return false;
-  const auto found = std::ranges::find_if(
-      set, [&](AlternativeId id) { return stays(id, subtree.used, subtree.last - subtree.first); });
-  if (found == set.end()) return false;
-  const ExprId state = alternatives_[*found].state;
+  const std::optional<AlternativeId> stays = staying(at, subtree);
+  if (!stays) return false;
   const auto ids = std::span(vocabulary_.ids_in_order()).subspan(subtree.first, subtree.last - subtree.first);
   std::vector<std::uint32_t> others;
-  for (std::uint32_t token : ids) {
-    if (!verdicts_.is_refused(token) && !take(token, state)) others.push_back(token);
-  }
   language_.meter.step(static_cast<std::int64_t>(ids.size()) / 8 + 1);
-  if (others.size() > ids.size() / 2) return false;
-  for (std::uint32_t token : others) decide(token, after_token(set, token, depth));
+  for (std::uint32_t token : ids) {
+    const bool is_refused = verdicts_.target(token) == TransitionRow::kRefused;
+    if (!is_refused && take(token, *stays) != Verdicts::Answer::taken) others.push_back(token);
+    if (others.size() > ids.size() / 2) return false;
+  }
+  for (std::uint32_t token : others) decide(token, after_token(at, token, depth));
   return true;
 }
 
 // The alternatives after the bytes of a token from `depth` on.
-AlternativeSet CanonicalAlternativeWalk::after_token(AlternativeSet set, std::uint32_t token, std::size_t depth) {
-  AlternativeSet next;
+CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::after_token(Position at, std::uint32_t token,
+                                                                         std::size_t depth) {
+  Position next;
   for (char byte : vocabulary_.bytes(token).substr(depth)) {
-    find_successors(set, language_.automaton.class_of()[static_cast<std::uint8_t>(byte)], next);
-    std::swap(set, next);
+    follow(at, language_.automaton.class_of()[static_cast<std::uint8_t>(byte)], next);
+    std::swap(at, next);
   }
-  return set;
+  return at;
 }
 
-void CanonicalAlternativeWalk::decide(std::uint32_t token, const AlternativeSet& after) {
-  if (verdicts_.is_refused(token)) return;
-  const auto takes = [&](AlternativeId id) { return take(token, alternatives_[id].state); };
-  if (std::ranges::find(after, last_) != after.end() && takes(last_)) return;
-  if (const auto found = std::ranges::find_if(after, takes); found != after.end()) last_ = *found;
+void CanonicalAlternativeWalk::decide(std::uint32_t token, const Position& after) {
+  const std::uint16_t target = verdicts_.target(token);
+  if (target == TransitionRow::kRefused) return;
+  const auto takes = [&](AlternativeId id) { return take(token, id) == Verdicts::Answer::taken; };
+  const bool has_last = is_loop(last_) ? after.has_loops : std::ranges::find(after.others, last_) != after.others.end();
+  if (has_last && takes(last_)) return;
+  if (after.has_loops && take_by_loops(token, target)) return;
+  if (const auto found = std::ranges::find_if(after.others, takes); found != after.others.end()) last_ = *found;
+}
+
+bool CanonicalAlternativeWalk::take_by_loops(std::uint32_t token, std::uint16_t target) {
+  if (target >= is_refused_by_loops_.size()) is_refused_by_loops_.resize(target + std::size_t{1});
+  if (is_refused_by_loops_[target]) return false;
+  bool is_never = true;
+  for (AlternativeId id : loops_) {
+    const Verdicts::Answer answer = take(token, id);
+    if (answer == Verdicts::Answer::taken) {
+      last_ = id;
+      return true;
+    }
+    is_never = is_never && answer == Verdicts::Answer::never;
+  }
+  is_refused_by_loops_[target] = is_never;
+  return false;
 }
 
 std::vector<ExprId> CanonicalAlternativeWalk::states_after(const TokenizedLanguage& language, ExprId state,
                                                            std::uint32_t token) {
   class TakeAll final : public Verdicts {
-    bool is_refused(std::uint32_t) override { return false; }
-    bool take(std::uint32_t, ExprId) override { return true; }
+    std::uint16_t target(std::uint32_t) override { return 0; }
+    Answer take(std::uint32_t, ExprId) override { return Answer::taken; }
   } verdicts;
   CanonicalAlternativeWalk walk(language, verdicts, state);
   std::vector<ExprId> states;
@@ -134,7 +218,9 @@ std::vector<ExprId> CanonicalAlternativeWalk::states_after(const TokenizedLangua
         if (walk.stays(id, used, UINT32_MAX)) add(id);
       }
     }
-    walk.find_successors(set, language.automaton.class_of()[static_cast<std::uint8_t>(text[depth])], after);
+    walk.alternatives_.find_successors(set, language.automaton.class_of()[static_cast<std::uint8_t>(text[depth])],
+                                       after);
+    language.meter.step(static_cast<std::int64_t>(set.size()) / 8 + 1);
     std::swap(set, after);
   }
   for (AlternativeId id : set) add(id);

@@ -4,6 +4,9 @@
 // A token leads on if it does from one alternative of the state. So no union of alternatives is made, where a walk by
 // states (CanonicalMasks::walk) makes one for each token. Case: `.*a.{10}|.*b.{11}|...|.*p.{25}` on Llama 3: some
 // milliseconds for a mask instead of seconds.
+//
+// Most of these alternatives, such as `.*a.{10}`, stay in the set after nearly every byte (loops). Their successors are
+// found once for each byte class, and asked once for each target of the pre-tokenizer after which none of them fits.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +23,16 @@ class CanonicalAlternativeWalk {
   // Decides tokens, each by the alternatives to which it leads.
   class Verdicts {
    public:
+    enum class Answer : std::uint8_t {
+      taken,
+      refused,  // this token
+      never,    // each token with its target, by way of that state
+    };
     virtual ~Verdicts() = default;
-    // Whether a token is refused wherever it leads the language.
-    virtual bool is_refused(std::uint32_t token) = 0;
-    // Takes a token that leads to `next` if it may follow by way of that state. Returns whether it was taken.
-    virtual bool take(std::uint32_t token, ExprId next) = 0;
+    // Where a token leads the pre-tokenizer (TransitionRow); kRefused if it is refused wherever it leads the language.
+    virtual std::uint16_t target(std::uint32_t token) = 0;
+    // Takes a token that leads to `next` if it may follow by way of that state.
+    virtual Answer take(std::uint32_t token, ExprId next) = 0;
   };
 
   CanonicalAlternativeWalk(const TokenizedLanguage& language, Verdicts& verdicts, ExprId state)
@@ -41,13 +49,32 @@ class CanonicalAlternativeWalk {
   static std::vector<ExprId> states_after(const TokenizedLanguage& language, ExprId state, std::uint32_t token);
 
  private:
-  void find_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after);
-  bool take_subtree(const AlternativeSet& set, const Subtree& subtree, std::size_t depth);
-  AlternativeSet after_token(AlternativeSet set, std::uint32_t token, std::size_t depth);
+  // The alternatives after some bytes: those of `others` and, if `has_loops`, all of loops_.
+  struct Position {
+    AlternativeSet others;
+    bool has_loops = false;
+    bool empty() const { return others.empty() && !has_loops; }
+  };
+  // Where loops_ lead by a byte class: whether to all of loops_, and to which others.
+  struct LoopSuccessors {
+    bool is_known = false, has_loops = false;
+    AlternativeSet others;
+  };
+
+  Position start();
+  void follow(const Position& at, std::uint8_t byte_class, Position& after);
+  const LoopSuccessors& after_loops(std::uint8_t byte_class);
+  bool separate_loops(const AlternativeSets& sets, AlternativeSet& set, bool has_loops) const;
+  void drop_included(Position& at);
+  bool is_loop(AlternativeId id) const { return id.value < is_loop_.size() && is_loop_[id.value]; }
+  bool take_subtree(const Position& at, const Subtree& subtree, std::size_t depth);
+  Position after_token(Position at, std::uint32_t token, std::size_t depth);
+  std::optional<AlternativeId> staying(const Position& at, const Subtree& subtree);
   bool stays(AlternativeId id, const ByteSet& used, std::uint32_t count);
   const ByteSet& kept_bytes(AlternativeId id);
-  bool take(std::uint32_t token, ExprId next);
-  void decide(std::uint32_t token, const AlternativeSet& after);
+  Verdicts::Answer take(std::uint32_t token, AlternativeId id);
+  bool take_by_loops(std::uint32_t token, std::uint16_t target);
+  void decide(std::uint32_t token, const Position& after);
 
   TokenizedLanguage language_;
   const Vocabulary& vocabulary_;
@@ -56,6 +83,10 @@ class CanonicalAlternativeWalk {
   AlternativeSets alternatives_;
   std::vector<std::optional<ByteSet>> kept_bytes_;  // by id
   AlternativeId last_{UINT32_MAX};                  // the alternative by which the last token was taken
+  AlternativeSet loops_;                            // alternatives of the state that most bytes lead to themselves
+  std::vector<bool> is_loop_;                       // by id
+  std::vector<LoopSuccessors> after_loops_;         // by byte class
+  std::vector<bool> is_refused_by_loops_;           // by target: of each token
 };
 
 }  // namespace detent

@@ -135,11 +135,11 @@ std::shared_ptr<const Mask> CanonicalMasks::walk_by_alternatives(ExprId state, c
   class LeadsOn final : public CanonicalAlternativeWalk::Verdicts {
    public:
     LeadsOn(TokenBounds& bounds, std::vector<std::uint32_t>& row) : bounds_(bounds), row_(row) {}
-    bool is_refused(std::uint32_t token) override { return bounds_.is_refused(token); }
-    bool take(std::uint32_t token, ExprId next) override {
-      if (!bounds_.leads_on(token, next)) return false;
+    std::uint16_t target(std::uint32_t token) override { return bounds_.target(token); }
+    Answer take(std::uint32_t token, ExprId next) override {
+      if (!bounds_.leads_on(token, next)) return Answer::refused;
       row_[token >> 5] |= 1u << (token & 31);
-      return true;
+      return Answer::taken;
     }
 
    private:

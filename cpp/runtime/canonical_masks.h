@@ -40,7 +40,7 @@ class CanonicalMasks {
         search_(search),
         conjuncts_(conjuncts),
         known_completions_(known_completions),
-        slices_(language, masks.analysis(), completions, endings, search),
+        slices_(language, masks.analysis(), masks.slice_masks(), completions, endings, search),
         recent_(language.vocabulary(), language.automaton, MaskKind::state) {}
 
   // What masks of `other`, of the same language, have shown holds here.

@@ -15,12 +15,15 @@
 // 4. A prefix that differs from all references after most bytes, such as the rest of any string, which has none, has
 //    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
 //    they are kept (prefix_states.h).
-// 5. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
+// 5. A prefix that excludes words has the verdict of the prefix with the words for each closing token that completes no
+//    word. The others are decided (find_conditioned).
+// 6. Unsplit tokens are looked at last: a token that was accepted may only complete the text of an unsplit token, which
 //    is then encoded as that one. Few tokens can (PretokenTransitions::completes_unsplit). Those for which no other
 //    context-free completion is found become uncertain (without_unsplit).
 #include "runtime/canonical_slices.h"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 
 #include "mask/mask_builder.h"
@@ -30,6 +33,7 @@ namespace detent {
 namespace {
 
 constexpr int kManyBytes = 64;  // most tokens begin with one of so many
+constexpr std::uint32_t kFewCharacters = 4;
 
 bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
   return (row[token >> 5] >> (token & 31) & 1) != 0;
@@ -144,12 +148,60 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
   if (is_inside) return limit_characters(prefix, *string, find(string->unbounded, from, limit), from, limit);
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
+  if (!reference) {
+    if (std::optional<SliceTokens> found = find_conditioned(prefix, from, limit)) {
+      recent_.add(prefix);
+      return *std::move(found);
+    }
+  }
   const bool is_wide = !reference && differs_widely(prefix, ExprSet::kEmpty);
   const std::shared_ptr<const PrefixStates> states = is_wide ? states_after(prefix, limit) : nullptr;
   SliceWalk walk(*this, reference ? &*reference : nullptr, from, limit);
   const SliceTokens found = states ? walk.run(prefix, *states) : walk.run(prefix);
   recent_.add(prefix);
   return found;
+}
+
+// The tokens of a prefix that excludes words, from those of the prefix with the words. After a closing token that the
+// condition permits, the byte that completes the prefix ends no word. The state decides each other token. Nothing where
+// these are many.
+std::optional<SliceTokens> CanonicalSlices::find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit) {
+  constexpr std::size_t kFewTokens = 256, kTokensForOne = 16;  // decided: so many, or one in so many
+  const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
+  if (!parts) return std::nullopt;
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const SliceTokens all = find(parts->all, from, limit);
+  const std::vector<std::uint32_t> permitted =
+      row_of(*masks_.mask_of_condition(parts->condition), vocabulary.word_count());
+  const std::vector<std::uint32_t> closing = row_of(*all.closing, vocabulary.word_count());
+  std::vector<std::uint32_t> accepted = row_of(*all.accepted, vocabulary.word_count());
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t i = 0; i < accepted.size(); ++i) {
+    accepted[i] &= permitted[i];
+    for (std::uint32_t word = accepted[i] & ~closing[i]; word != 0; word &= word - 1) {
+      others.push_back(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  if (others.size() > std::max(kFewTokens, vocabulary.size() / kTokensForOne)) return std::nullopt;
+  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
+  std::uint32_t longest = all.accepted->max_completion_bound();
+  std::vector<std::uint32_t> doubtful;
+  for (std::uint32_t token : others) {
+    limit.check();
+    const ExprId next = language_.next(prefix, vocabulary.bytes(token));
+    const auto [verdict, length] = next == ExprSet::kEmpty
+                                       ? ContextFreeBounds::Bound{ContextFreeBounds::Verdict::refused}
+                                       : bounds.of(token, next, bounds.target_of(token));
+    if (verdict == ContextFreeBounds::Verdict::accepted || verdict == ContextFreeBounds::Verdict::closing) {
+      longest = std::max(longest, length);
+      continue;
+    }
+    accepted[token >> 5] &= ~(1u << (token & 31));
+    if (verdict == ContextFreeBounds::Verdict::uncertain) doubtful.push_back(token);
+  }
+  language_.meter.step(vocabulary.size() / 64 + 1);
+  return SliceTokens{part_of(*all.accepted, accepted, {}, longest), part_of(*all.uncertain, permitted, doubtful, 0),
+                     part_of(*all.closing, accepted, {}, 0)};
 }
 
 // The tokens of a string of m to n characters, from those of the string without these bounds (`wide`). The quotation
@@ -211,8 +263,15 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
   language_.meter.step(vocabulary.size() / 64 + 1);
   std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
   keep_lengths(string, lengths, uncertain);
+  // The quotation mark completes no token of fewer characters than the minimum. Where that may be many, none are named.
+  std::vector<std::uint32_t> enough(accepted.size());
+  if (string.minimum <= kFewCharacters) enough = accepted;
+  for (std::uint32_t characters = 1; characters < std::min(string.minimum, kFewCharacters); ++characters) {
+    lengths.each_of_length(characters, accepted,
+                           [&enough](std::uint32_t token) { enough[token >> 5] &= ~(1u << (token & 31)); });
+  }
   return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0),
-          MaskBuilder(vocabulary.word_count()).finish()};
+          part_of(*wide.closing, enough, {}, 0)};
 }
 
 // Whether so many bytes lead two prefixes, of which the second may be dead, to different states that a walk beside the

@@ -13,6 +13,7 @@
 #include "mask/mask_cache.h"
 #include "runtime/completion_search.h"
 #include "runtime/recent_states.h"
+#include "runtime/slice_masks.h"
 #include "runtime/token_bounds.h"
 #include "runtime/tokenized_language.h"
 #include "runtime/walk_limit.h"
@@ -21,7 +22,7 @@ namespace detent {
 
 // Accepted tokens have a completion whatever follows the prefix. Uncertain ones are decided by what follows it. All
 // other tokens that stay inside the prefix are refused. Of the accepted tokens, `closing` has only such that one byte
-// completes the prefix after them: all of them where a walk found the tokens, else none.
+// completes the prefix after them: all of them where a walk found the tokens, else perhaps none.
 struct SliceTokens {
   std::shared_ptr<const Mask> accepted, uncertain, closing;
   bool is_known() const { return accepted && uncertain && closing; }  // the cache may have dropped one of them
@@ -29,10 +30,11 @@ struct SliceTokens {
 
 class CanonicalSlices {
  public:
-  CanonicalSlices(const TokenizedLanguage& language, SliceAnalysis& analysis, Completions& completions,
-                  PretokenEndings& endings, CompletionSearch& search)
+  CanonicalSlices(const TokenizedLanguage& language, SliceAnalysis& analysis, SliceMasks& masks,
+                  Completions& completions, PretokenEndings& endings, CompletionSearch& search)
       : language_(language),
         analysis_(analysis),
+        masks_(masks),
         completions_(completions),
         endings_(endings),
         search_(search),
@@ -53,6 +55,7 @@ class CanonicalSlices {
 
   SliceTokens find(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens compute(ExprId prefix, PositionId from, WalkLimit& limit);
+  std::optional<SliceTokens> find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide, PositionId from,
                                WalkLimit& limit);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;
@@ -68,6 +71,7 @@ class CanonicalSlices {
 
   TokenizedLanguage language_;
   SliceAnalysis& analysis_;
+  SliceMasks& masks_;
   Completions& completions_;
   PretokenEndings& endings_;
   CompletionSearch& search_;

@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "bpe/followers.h"
 
 namespace detent {
 
@@ -40,13 +41,14 @@ std::vector<CompletionSearch::KnownEdge> CompletionSearch::sparse_edges(ExprId s
 }
 
 CompletionSearch::Arrival& CompletionSearch::arrival(ExprId state, PositionId position) {
-  const auto [entry, is_new] = arrivals_.try_emplace(state_key(state, position));
-  if (!is_new) return entry->second;
+  const StateKey key = state_key(state, position);
+  if (const auto known = arrivals_.find(key); known != arrivals_.end()) return known->second;
   const PretokenPosition at = position.decoded();
   const bool may_end = !at.inside_character() && completions_.may_start_pretoken(state, at.state);
   language_.meter.allocate(96);
-  entry->second.may_end = may_end;
-  return entry->second;
+  Arrival& found = arrivals_[key];  // after the calls that may reach a limit
+  found.may_end = may_end;
+  return found;
 }
 
 bool CompletionSearch::may_end_pretoken(const CompletionNode& node) {
@@ -132,13 +134,21 @@ CompletionSearch::Distance CompletionSearch::distance(const CompletionNode& node
 // nothing of other nodes. It is remembered only where it is not found fast.
 std::optional<CompletionSearch::Distance> CompletionSearch::nearest_step(const CompletionNode& node) {
   const bool inside_character = node.at.position.decoded().inside_character();
+  if (inside_character && node.at.unsplit == Encoder::kNoUnsplit) {
+    constexpr std::uint32_t kFew = 8;  // nodes whose edges cost less than those of all tokens
+    const auto [known, is_new] = character_ends_.try_emplace(state_key(node.state, node.at.position));
+    CharacterEnds& ends = known->second;
+    if (is_new) language_.meter.allocate(128);
+    if (++ends.asked > kFew) return nearest_character_end(node, ends);
+  }
   std::uint32_t rest = kInfinite;
   bool is_decided = true;
   std::int64_t count = 0;
+  Followers followers(language_.encoder(), node.last);
   any_known_edge(node.state, node.at.position, [&](KnownEdge& edge) {
     ++count;
     const bool is_dead = edge.is_known && edge.immediate == kInfinite;
-    if (is_dead || !language_.encoder().may_follow(node.last, edge.edge.token)) return false;
+    if (is_dead || !followers.has(edge.edge.token)) return false;
     const std::optional<std::uint32_t> known = immediate_after(node, edge);
     is_decided = is_decided && known;
     if (known) rest = std::min(rest, *known);
@@ -154,6 +164,40 @@ std::optional<CompletionSearch::Distance> CompletionSearch::nearest_step(const C
   return found;
 }
 
+// Thousands of tokens end inside a character at the same state: the nearest end that may follow is mostly the first
+// one.
+std::optional<CompletionSearch::Distance> CompletionSearch::nearest_character_end(const CompletionNode& node,
+                                                                                  CharacterEnds& ends) {
+  if (!ends.is_known) ends = character_ends(node.state, node.at.position);
+  const Encoder& encoder = language_.encoder();
+  language_.meter.step(ends.count / 8 + 1);
+  for (const auto& [bound, token] : ends.near) {
+    if (encoder.may_follow(node.last, token)) return Distance{1, bound};
+  }
+  const bool may_go_on =
+      std::ranges::any_of(ends.undecided, [&](std::uint32_t token) { return encoder.may_follow(node.last, token); });
+  return may_go_on ? std::nullopt : std::optional(Distance{});
+}
+
+CompletionSearch::CharacterEnds CompletionSearch::character_ends(ExprId state, PositionId position) {
+  CharacterEnds ends;
+  ends.is_known = true;
+  const CompletionNode from{state, {position, Encoder::kNoUnsplit}, PretokenTransitions::kNoToken};
+  any_known_edge(state, position, [&](KnownEdge& edge) {
+    ++ends.count;
+    const std::optional<std::uint32_t> known = immediate_after(from, edge);
+    if (!known) {
+      ends.undecided.push_back(edge.edge.token);
+    } else if (*known != kInfinite) {
+      ends.near.emplace_back(*known, edge.edge.token);
+    }
+    return false;
+  });
+  std::ranges::sort(ends.near);
+  language_.meter.allocate(static_cast<std::int64_t>(ends.near.size() * 8 + ends.undecided.size() * 4));
+  return ends;
+}
+
 CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start) {
   struct Open {
     CompletionNode node;
@@ -167,9 +211,10 @@ CompletionSearch::Distance CompletionSearch::search(const CompletionNode& start)
     const CompletionNode node = open[i].node;
     const std::uint32_t depth = open[i].depth + 1;
     std::uint32_t rest = kInfinite;
+    Followers followers(encoder, node.last);
     any_known_edge(node.state, node.at.position, [&](KnownEdge& edge) {
       language_.meter.step();
-      if (!encoder.may_follow(node.last, edge.edge.token)) return false;
+      if (!followers.has(edge.edge.token)) return false;
       if (const std::optional<std::uint32_t> known = immediate_after(node, edge)) {
         rest = std::min(rest, *known);
         return rest != kInfinite && !node.at.position.decoded().inside_character();

@@ -104,6 +104,14 @@ class CompletionSearch {
     bool is_known = false;
     std::optional<std::uint32_t> immediate = std::nullopt;
   };
+  // The tokens that end the character at a position, by the immediate answers after them.
+  struct CharacterEnds {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> near;  // bound, token; ascending
+    std::vector<std::uint32_t> undecided;                       // tokens after which only a search tells
+    std::int64_t count = 0;                                     // of all
+    std::uint32_t asked = 0;                                    // how often: only once that is often, the rest is found
+    bool is_known = false;
+  };
   static constexpr std::size_t kMaxKnownEdges = 1024;  // of one state and position; more are walked each time
 
   std::vector<KnownEdge> sparse_edges(ExprId state, const TransitionRow& row);
@@ -117,6 +125,8 @@ class CompletionSearch {
   std::optional<std::uint32_t> immediate_after(const CompletionNode& node, KnownEdge& edge);
   Distance distance(const CompletionNode& node);
   std::optional<Distance> nearest_step(const CompletionNode& node);
+  CharacterEnds character_ends(ExprId state, PositionId position);
+  std::optional<Distance> nearest_character_end(const CompletionNode& node, CharacterEnds& ends);
   Distance search(const CompletionNode& start);
   CompletionNode first_step(const CompletionNode& node);
   CompletionNode after(const CompletionNode& node, const TokenEdge& edge) const {
@@ -128,7 +138,8 @@ class CompletionSearch {
   ByteFallbackEndings& byte_fallback_;
   PretokenEndings& endings_;
   std::unordered_map<StateKey, Arrival> arrivals_;
-  std::unordered_map<StateKey, std::vector<KnownEdge>> edges_;                  // of states and positions that have few
+  std::unordered_map<StateKey, std::vector<KnownEdge>> edges_;  // of states and positions that have few
+  std::unordered_map<StateKey, CharacterEnds> character_ends_;
   std::unordered_map<CompletionNode, Distance, CompletionNodeHash> distances_;  // of nodes without an immediate answer
 };
 

@@ -22,14 +22,14 @@ void ConjunctSets::begin_walk() {
 }
 
 bool ConjunctSets::is_near_intersection(ExprId state) {
-  const auto [known, is_new] = is_near_intersection_.try_emplace(state.value);
-  if (!is_new) return known->second;
+  const auto known = is_near_intersection_.find(state.value);
+  if (known != is_near_intersection_.end()) return known->second;
   bool found = split(state).size() > 1;
   const ExprId* row = automaton_.row(state);
   for (std::uint32_t i = 0; i < automaton_.class_count() && !found; ++i) {
     found = row[i] != ExprSet::kEmpty && (i == 0 || row[i] != row[i - 1]) && split(row[i]).size() > 1;
   }
-  return known->second = found;
+  return is_near_intersection_[state.value] = found;
 }
 
 ConjunctSets::Id ConjunctSets::of(ExprId state) {
@@ -40,25 +40,21 @@ ConjunctSets::Id ConjunctSets::of(ExprId state) {
 }
 
 const ConjunctSets::Set& ConjunctSets::split(ExprId state) {
-  const auto [known, is_new] = splits_.try_emplace(state.value);
-  Set& set = known->second;
-  if (!is_new) return set;
+  if (const auto known = splits_.find(state.value); known != splits_.end()) return known->second;
   const std::vector<ExprId> parts =
       automaton_.edit([state](ExprSet& exprs, Derivatives&, auto&) { return conjuncts_of(exprs, state); });
+  Set set;
   for (ExprId part : parts) set.push_back(intern(part));
   std::ranges::sort(set);
   set.erase(std::ranges::unique(set).begin(), set.end());
-  return set;
+  return splits_[state.value] = std::move(set);
 }
 
 ConjunctSets::ConjunctId ConjunctSets::intern(ExprId conjunct) {
-  const auto [id, is_new] = ids_.try_emplace(conjunct.value, static_cast<ConjunctId>(conjuncts_.size()));
-  if (is_new) {
-    const std::size_t classes = automaton_.class_count();
-    conjuncts_.push_back(
-        {conjunct, automaton_.row(conjunct), std::vector<Set>(classes), std::vector<bool>(classes), {}});
-  }
-  return id->second;
+  if (const auto known = ids_.find(conjunct.value); known != ids_.end()) return known->second;
+  const std::size_t classes = automaton_.class_count();
+  conjuncts_.push_back({conjunct, automaton_.row(conjunct), std::vector<Set>(classes), std::vector<bool>(classes), {}});
+  return ids_[conjunct.value] = static_cast<ConjunctId>(conjuncts_.size() - 1);
 }
 
 ConjunctSets::Id ConjunctSets::add(const Set& conjuncts, Id before, std::uint8_t byte) {

@@ -2,7 +2,7 @@
 //
 // A text after a set is in the intersection if it is in each conjunct. The states of the intersections themselves are
 // made only where they are asked for. Neighbouring steps of a text share nearly all sets, so an object serves many
-// walks. The caller holds a lock.
+// walks. A call that reaches a limit notes nothing. The caller holds a lock.
 #pragma once
 
 #include <cstdint>

@@ -171,16 +171,20 @@ class KnownCompletions::TokenFilter {
   // From here on, all searches together may take kMostSearchWork.
   void limit_searches() { limits_searches_ = true; }
 
-  bool has(std::uint32_t token) const {
-    if (!has_mask_) return transitions_.target_of(token) != TransitionRow::kRefused;
-    return (bits_[token >> 5] >> (token & 31) & 1) != 0;
+  // Where a token leads the pre-tokenizer; kRefused if it is no token of the mask.
+  std::uint16_t target(std::uint32_t token) const {
+    const bool is_refused = has_mask_ && (bits_[token >> 5] >> (token & 31) & 1) == 0;
+    return is_refused ? TransitionRow::kRefused : transitions_.target_of(token);
   }
 
+  // Whether the last call of add() would have refused each token of the mask that leads to the same states.
+  bool refused_whole_target() const { return refused_whole_target_; }
   // Adds a token of the mask that leads to `next` if a known completion of that fits. Returns whether one does.
   bool add(std::uint32_t token, const PartNode& next) {
-    if (!has(token)) return false;
+    const std::uint16_t target = this->target(token);
+    refused_whole_target_ = false;
+    if (target == TransitionRow::kRefused) return false;
     const CompletionBudget after{budget_.tokens, next.part, budget_.part_tokens};
-    const std::uint16_t target = transitions_.target_of(token);
     const PositionId to = transitions_.targets[target];
     Group& group = groups_of(next)[target];
     if (group.verdict == Verdict::unknown) decide(group, known_.arrival(next.whole, to, next.part), after);
@@ -190,7 +194,10 @@ class KnownCompletions::TokenFilter {
       unsplit = known_.language_.transitions.unsplit_after(at_.unsplit, token);
       by_token |= !no_unsplit_ && unsplit != Encoder::kNoUnsplit;
     }
-    if (!by_token && group.verdict == Verdict::none) return false;
+    if (!by_token && group.verdict == Verdict::none) {
+      refused_whole_target_ = no_unsplit_;
+      return false;
+    }
     if (by_token) {
       const auto [best, fits] = best_of({next.whole, {to, unsplit}, token}, *group.at, after);
       if (best.tokens != kInfinite) worst_.raise_to(best);
@@ -240,6 +247,7 @@ class KnownCompletions::TokenFilter {
   bool has_mask_;
   std::vector<std::uint32_t> bits_;  // of the mask
   bool no_unsplit_ = false;
+  bool refused_whole_target_ = false;  // by the last call of add()
   Cost worst_;
   bool limits_searches_ = false;
   std::int64_t search_work_ = 0;
@@ -252,8 +260,11 @@ class KnownCompletions::TokenFilter {
 class KnownCompletions::AlternativeFilter final : public CanonicalAlternativeWalk::Verdicts {
  public:
   explicit AlternativeFilter(TokenFilter& filter) : filter_(filter) {}
-  bool is_refused(std::uint32_t token) override { return !filter_.has(token); }
-  bool take(std::uint32_t token, ExprId next) override { return filter_.add(token, {next, ExprSet::kEmpty}); }
+  std::uint16_t target(std::uint32_t token) override { return filter_.target(token); }
+  Answer take(std::uint32_t token, ExprId next) override {
+    if (filter_.add(token, {next, ExprSet::kEmpty})) return Answer::taken;
+    return filter_.refused_whole_target() ? Answer::never : Answer::refused;
+  }
 
  private:
   TokenFilter& filter_;

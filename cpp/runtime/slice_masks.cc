@@ -28,14 +28,6 @@ bool may_continue(const Slice& value, std::string_view suffix) {
   return !value.ends_number || !kNumberBytes.contains(static_cast<std::uint8_t>(suffix[0]));
 }
 
-// Whether a token with a backslash, of which the first begins an escape, may end inside an escape.
-bool may_end_inside_escape(std::string_view token) {
-  constexpr std::size_t kUnicodeEscape = 6;  // such as \u00e9; after \ud83d another one must follow
-  const std::string_view last = token.substr(token.rfind('\\'));
-  if (last.size() == 1) return true;
-  return last[1] == 'u' && (last.size() < kUnicodeEscape || last[2] == 'd' || last[2] == 'D');
-}
-
 }  // namespace
 
 template <class FindSuffixes>
@@ -72,6 +64,11 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
                          [&kept](const auto& suffix) { return std::ranges::binary_search(kept, suffix.exit); });
     return suffixes;
   });
+}
+
+std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_alive(
+    const std::shared_ptr<const ContextDependentTokens>& tokens, ExprId state) const {
+  return keep_exits(tokens, [&](std::string_view text) { return automaton_.advance(state, text) != ExprSet::kEmpty; });
 }
 
 // The sorted suffixes of the tokens below these trie nodes for which keep(id, suffix) is true.
@@ -169,59 +166,6 @@ std::shared_ptr<const Mask> SliceMasks::mask_with_leaving(ExprId prefix) {
   std::shared_ptr<const Mask> mask = is_equal ? reference.mask : compute_by_form(prefix);
   if (!mask) mask = compute(prefix, reference);
   cache.insert(key, mask, MaskCache::Kind::slice);
-  return mask;
-}
-
-std::shared_ptr<const Mask> SliceMasks::compute_conditioned(ExprId prefix) {
-  const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
-  if (!parts) return nullptr;
-  const auto escapes = vocabulary_.tokens_with('\\');
-  if (parts->needs_escapes_followed && !escapes) return nullptr;
-  const auto after = [this](ExprId state, std::string_view text) {
-    const auto& class_of = automaton_.class_of();
-    for (char byte : text) {
-      if (state == ExprSet::kEmpty) break;
-      state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
-    }
-    return state;
-  };
-  const std::shared_ptr<const Mask> all = mask_of(parts->all), permitted = mask_of_condition(parts->condition);
-  MaskBuilder builder(vocabulary_.word_count());
-  builder.copy_from(*all);
-  std::vector<std::uint32_t> row(vocabulary_.word_count());
-  permitted->add_to(row.data());
-  builder.retain(row);
-  builder.note_length(parts->completion_bound);
-  if (parts->needs_escapes_followed) {
-    row = builder.row();
-    for (std::uint32_t id : *escapes) {
-      const std::string_view token = vocabulary_.bytes(id);
-      if ((row[id >> 5] >> (id & 31) & 1) == 0 || !may_end_inside_escape(token)) continue;
-      const ExprId state = after(prefix, token);
-      if (state == ExprSet::kEmpty) {
-        builder.refuse(id);
-      } else {
-        builder.note_length(automaton_.completion_bound(state));
-      }
-    }
-  }
-  return builder.finish(keep_exits(all->context_dependent(), [&](std::string_view text) {
-    return after(parts->condition, text) != ExprSet::kEmpty;
-  }));
-}
-
-// The tokens that keep a condition alive, as if any text could follow.
-std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
-  const Hash128 key = mask_key(automaton_.hash(condition), MaskKind::condition);
-  MaskCache& cache = vocabulary_.cache();
-  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
-  const ReferenceMask reference = recent_conditions_.nearest_state(condition);
-  MaskBuilder builder(vocabulary_.word_count());
-  if (reference.mask) builder.copy_from(*reference.mask);
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none).run(condition);
-  std::shared_ptr<const Mask> mask = builder.finish();
-  cache.insert(key, mask, MaskCache::Kind::reference);
-  if (!reference.mask) recent_conditions_.add(condition);
   return mask;
 }
 

@@ -28,6 +28,9 @@ class SliceMasks {
   // Only the context-dependent tokens of a prefix. Cost: that of mask_of; but prefixes that differ only in counts above
   // the length of all tokens share the result.
   std::shared_ptr<const ContextDependentTokens> leaving(ExprId prefix);
+  // The tokens that keep a condition (split_conditions) alive, as if any text could follow. Cost: a cache look-up; at
+  // the first visit a walk over the part of the trie where the condition differs from a similar one.
+  std::shared_ptr<const Mask> mask_of_condition(ExprId condition);
   // The mask of a slice that ends in a value (Slice::is_value). Its context-dependent tokens lack those that may also
   // stay inside the prefix, such as `12` after `1`; and after a number, those whose suffix begins with a byte of
   // numbers.
@@ -48,7 +51,6 @@ class SliceMasks {
   // The mask of a prefix that excludes words, from that of the prefix with the words, and that of all other texts;
   // null where some token that both allow may be a dead end.
   std::shared_ptr<const Mask> compute_conditioned(ExprId prefix);
-  std::shared_ptr<const Mask> mask_of_condition(ExprId condition);
   std::shared_ptr<const Mask> compute_bounded(ExprId prefix, const BoundedString& string);
   std::shared_ptr<const Mask> compute_counted(ExprId prefix, const CountedString& string);
   // The mask of a string that excludes texts, if all their written forms are known; otherwise null.
@@ -72,6 +74,9 @@ class SliceMasks {
   template <class Keep>
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
                                                            Keep keep) const;
+  // Keeps the tokens that leave where a state is alive after the bytes up to there.
+  std::shared_ptr<const ContextDependentTokens> keep_exits_alive(
+      const std::shared_ptr<const ContextDependentTokens>& tokens, ExprId state) const;
   std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
   template <class Keep>
   std::vector<ContextDependentTokens::TokenSuffix> suffixes_after(const std::vector<std::uint32_t>& exits,

@@ -24,8 +24,8 @@ class TokenBounds {
 
   // The state of the language after a token that it allows.
   ExprId next(std::uint32_t token) const { return language_.next(state_, language_.vocabulary().bytes(token)); }
-  // Whether the pre-tokenizer refuses a token, wherever it leads the language.
-  bool is_refused(std::uint32_t token) const { return row_.target_of(token) == TransitionRow::kRefused; }
+  // Where a token leads the pre-tokenizer; TransitionRow::kRefused if it refuses the token.
+  std::uint16_t target(std::uint32_t token) const { return row_.target_of(token); }
   // Clears the bits of the refused tokens; inside a character of none.
   void remove_refused(std::span<std::uint32_t> mask_row) const { row_.remove_refused(mask_row); }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end. `next` may be dead: an

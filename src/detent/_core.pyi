@@ -239,7 +239,7 @@ class Automaton:
         A length that no string from this state to acceptance falls short of, known without a search.
         """
 
-    def row(self, state: int) -> list[int]: ...
+    def row(self, state: int, steps: int = 9223372036854775807) -> list[int]: ...
 
     def reachable(self, origins: Sequence[int], most: int) -> list[int] | None:
         """

@@ -220,7 +220,10 @@ def _compile_language(
     costs = (bounds.states, bounds.memory_bytes, bounds.work, cancel._flag if cancel else None)
     tables = _tagged_tables(vocabulary, canonical, language) if canonical else vocabulary._tables
     token_steps = _token_steps(tables, canonical, language._node) if canonical else None
-    node, core_vocabulary = tables.for_language(language._node)
+    try:
+        node, core_vocabulary = tables.for_language(language._node)
+    except LimitError as error:
+        raise costly_rule(language, error) from None
 
     def make_machine() -> _core.TokenMachine:
         if token_steps is not None:

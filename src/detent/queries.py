@@ -38,6 +38,8 @@ _MAX_BOUND = 1 << 14
 _MAX_COUNTED = 4_000_000
 """The transitions that a count may follow, once for each length: about a second."""
 
+_NO_LIMIT = 2**63 - 1
+
 _MAX_COUNTS = 150_000
 """The pairs of a state and a length that are kept from one question to the next."""
 
@@ -76,18 +78,25 @@ class ByteDfa:
 
     def _refuse_long_question(self) -> None:
         if self._exceeds_work():
-            raise LimitError(
-                f"the question takes over {self._max_work} units of work; ask about a simpler language, or for "
-                "shorter texts",
-                subject="question_work",
-                limit=self._max_work,
-            )
+            raise self._long_question()
+
+    def _long_question(self) -> LimitError:
+        return LimitError(
+            f"the question takes over {self._max_work} units of work; ask about a simpler language, or for shorter "
+            "texts",
+            subject="question_work",
+            limit=self._max_work,
+        )
 
     def _row_of_question(self, state: int) -> list[int]:
         """Return the next state for each byte class; raise `LimitError` where the question has taken too much."""
         row = self._rows.get(state)
         if row is None:
-            row = self.row(state)
+            work_left = self._work_before + self._max_work - self._core.work - self._own_work()
+            try:
+                row = self.row(state, max(work_left, 0))
+            except LimitError as error:
+                raise self._long_question() if error.subject == "work" else error from None
             self._refuse_long_question()
         return row
 
@@ -142,11 +151,11 @@ class ByteDfa:
         """The state before the first byte."""
         return self._core.start
 
-    def row(self, state: int) -> list[int]:
-        """Return the next state for each byte class."""
+    def row(self, state: int, max_work: int = _NO_LIMIT) -> list[int]:
+        """Return the next state for each byte class; raise `LimitError` where that takes over `max_work`."""
         row = self._rows.get(state)
         if row is None:
-            row = self._rows[state] = self._core.row(state)
+            row = self._rows[state] = self._core.row(state, max_work)
         return row
 
     def reachable(self, states: Iterable[int], most: int) -> list[int] | None:

@@ -124,6 +124,7 @@ def test_random_patterns():
         (r"(?!\ba)a", "inside an assertion"),
         (r"(?!a\bb)a+", "inside an assertion"),
         (r"(?!a\b)[ab]-?", "inside an assertion"),
+        (r"(?!a)[ab]+|a\b", "one alternative"),
     ],
 )
 def test_what_cannot_be_held(pattern, what):

@@ -151,7 +151,16 @@ def test_malformed(pattern, offset, said):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "offset"), [(r"(a)\1", 3), (r"(?<n>a)\k<n>", 7), ("(?i)a", 0), ("(?i:a)", 0), (r"[\1]", 1)]
+    ("pattern", "offset"),
+    [
+        (r"(a)\1", 3),
+        (r"(?<n>a)\k<n>", 7),
+        ("(?i)a", 0),
+        ("(?i:a)", 0),
+        (r"[\1]", 1),
+        (r"a\ud83d", 1),
+        (r"(?!\u{dc00})a", 3),
+    ],
 )
 def test_unsupported(pattern, offset):
     with pytest.raises(UnsupportedError) as caught:

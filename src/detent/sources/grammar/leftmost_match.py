@@ -136,6 +136,9 @@ def _match(tree: Tree, flags: int, languages: LanguageSet, has_one_width: bool =
     first = search.run(tree, _Context(_NOTHING, 0, flags, at_end=True))
     if search.is_ordered and after is not None:
         refuse("a lookahead ends a terminal in which the order of choices counts", "take the lookahead away")
+    if search.has_assertion and (cases or is_absorbed):  # what the alternatives match depends on the other assertions
+        what = "a lookahead ends one alternative of a terminal that has other assertions"
+        refuse(what, "make each alternative a terminal of its own, or take the other assertions away")
     close = _core.text_scope if search.has_assertion else lambda node: node
     # `after` alone represents the lookahead at the end.
     full = close(first if after is not None else search.plain[id(tree)].full)

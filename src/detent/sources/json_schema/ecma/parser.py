@@ -137,6 +137,9 @@ class _Parser:
             self.repeatable = False
             return index + 2
         meaning, end = self.escapes.read(index)
+        if isinstance(meaning, int) and 0xD800 <= meaning <= 0xDFFF:
+            what = f"U+{meaning:04X} is half of a surrogate pair, which no text holds"
+            raise pattern_error(UnsupportedError, what, self.pattern, index, r"write the character: \u{1F600}")
         items.append((op.LITERAL, meaning) if isinstance(meaning, int) else (op.IN, meaning))
         self.repeatable = True
         return end

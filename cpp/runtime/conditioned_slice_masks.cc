@@ -1,0 +1,63 @@
+// SliceMasks: the masks of prefixes that exclude words (automaton/conditioned_prefixes.cc).
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/slice_masks.h"
+
+namespace detent {
+namespace {
+
+// Whether a token with a backslash, of which the first begins an escape, may end inside an escape.
+bool may_end_inside_escape(std::string_view token) {
+  constexpr std::size_t kUnicodeEscape = 6;  // such as \u00e9; after \ud83d another one must follow
+  const std::string_view last = token.substr(token.rfind('\\'));
+  if (last.size() == 1) return true;
+  return last[1] == 'u' && (last.size() < kUnicodeEscape || last[2] == 'd' || last[2] == 'D');
+}
+
+}  // namespace
+
+std::shared_ptr<const Mask> SliceMasks::compute_conditioned(ExprId prefix) {
+  const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
+  if (!parts) return nullptr;
+  const auto escapes = vocabulary_.tokens_with('\\');
+  if (parts->needs_escapes_followed && !escapes) return nullptr;
+  const std::shared_ptr<const Mask> all = mask_of(parts->all), permitted = mask_of_condition(parts->condition);
+  MaskBuilder builder(vocabulary_.word_count());
+  builder.copy_from(*all);
+  std::vector<std::uint32_t> row(vocabulary_.word_count());
+  permitted->add_to(row.data());
+  builder.retain(row);
+  builder.note_length(parts->completion_bound);
+  if (parts->needs_escapes_followed) {
+    row = builder.row();
+    for (std::uint32_t id : *escapes) {
+      const std::string_view token = vocabulary_.bytes(id);
+      if ((row[id >> 5] >> (id & 31) & 1) == 0 || !may_end_inside_escape(token)) continue;
+      const ExprId state = automaton_.advance(prefix, token);
+      if (state == ExprSet::kEmpty) {
+        builder.refuse(id);
+      } else {
+        builder.note_length(automaton_.completion_bound(state));
+      }
+    }
+  }
+  return builder.finish(keep_exits_alive(all->context_dependent(), parts->condition));
+}
+
+std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
+  const Hash128 key = mask_key(automaton_.hash(condition), MaskKind::condition);
+  MaskCache& cache = vocabulary_.cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
+  const ReferenceMask reference = recent_conditions_.nearest_state(condition);
+  MaskBuilder builder(vocabulary_.word_count());
+  if (reference.mask) builder.copy_from(*reference.mask);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none).run(condition);
+  std::shared_ptr<const Mask> mask = builder.finish();
+  cache.insert(key, mask, MaskCache::Kind::reference);
+  if (!reference.mask) recent_conditions_.add(condition);
+  return mask;
+}
+
+}  // namespace detent
