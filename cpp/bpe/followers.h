@@ -14,7 +14,10 @@ class Followers {
 
   // As Encoder::may_follow.
   bool has(std::uint32_t token) {
-    if (asked_ < kFew && ++asked_ == kFew) find_most();
+    if (asked_ < kFew) {
+      ++asked_;
+      if (asked_ == kFew) find_most();
+    }
     if (row_.empty() || encoder_.adjacency().is_exception(token)) return encoder_.may_follow(token_, token);
     return (row_[token >> 5] >> (token & 31) & 1) != 0 && encoder_.may_have_neighbours(token);
   }
