@@ -275,8 +275,8 @@ std::uint32_t ExprSet::add_decimal(const Decimal& number) {
       number.digits + (number.is_negative ? "-" : "+") + (number.may_shift ? "e" : "") + std::to_string(number.point);
   const auto [known, is_new] = decimal_table_.try_emplace(key, static_cast<std::uint32_t>(decimals_.size()));
   if (is_new) {
+    decimals_.push_back(number);  // before the memory may run out, so that the entry has its number
     meter_.allocate(static_cast<std::int64_t>(sizeof(Decimal) + 2 * key.size() + 96));
-    decimals_.push_back(number);
   }
   return known->second;
 }
