@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -201,6 +201,31 @@ def _naive(automaton: Any, state: int, vocabulary: detent.Vocabulary) -> set[int
     return allowed
 
 
+def _compare_along_walk(
+    guide: detent.Guide,
+    automaton: Any,
+    choose: random.Random,
+    steps: int,
+    prefer: Callable[[bytes], bool] = lambda token: True,
+) -> int:
+    """Assert that the masks of a random walk are the naive ones; return their number.
+
+    The walk takes tokens that are preferred where there are any.
+    """
+    vocabulary, matcher, state = guide.vocabulary, guide.matcher(), automaton.start
+    for step in range(steps):
+        expected = _naive(automaton, state, vocabulary)
+        assert {int(token) for token in matcher.allowed()} == expected, (guide, matcher.token_ids)
+        text = sorted(expected - {len(vocabulary) - 1})
+        if not text:
+            return step + 1
+        token = choose.choice([each for each in text if prefer(vocabulary.token_bytes(each))] or text)
+        matcher.advance(token)
+        for byte in vocabulary.token_bytes(token):
+            state = automaton.advance(state, bytes([byte]))
+    return steps
+
+
 @pytest.mark.filterwarnings("ignore::detent.SchemaWarning")
 @pytest.mark.parametrize("chunk", range(6))
 def test_masks_are_the_naive_ones(chunk: int) -> None:
@@ -217,21 +242,7 @@ def test_masks_are_the_naive_ones(chunk: int) -> None:
             guide = detent.compile(language, vocabulary)
         except detent.DetentError:
             continue
-        automaton = ByteDfa(language._node)._core
-        matcher = guide.matcher()
-        state = automaton.start
-        for _ in range(8):
-            expected = _naive(automaton, state, vocabulary)
-            actual = {int(token) for token in matcher.allowed()}
-            assert actual == expected, (json.dumps(schema), order, matcher.token_ids)
-            compared += 1
-            text = sorted(expected - {len(vocabulary) - 1})
-            if not text:
-                break
-            token = choose.choice(text)
-            matcher.advance(token)
-            for byte in vocabulary.token_bytes(token):
-                state = automaton.advance(state, bytes([byte]))
+        compared += _compare_along_walk(guide, ByteDfa(language._node)._core, choose, 8)
     assert compared > 50
 
 
@@ -252,21 +263,9 @@ def test_masks_without_words_are_the_naive_ones(number: int) -> None:
             guide = detent.compile(language, vocabulary)
         except detent.EmptyLanguageError:
             continue
+        # Tokens of letters rather than those that end the string, so that walks are long.
         automaton = ByteDfa(language._node)._core
-        matcher = guide.matcher()
-        state = automaton.start
-        for _ in range(6):
-            expected = _naive(automaton, state, vocabulary)
-            assert {int(token) for token in matcher.allowed()} == expected, (json.dumps(schema), matcher.token_ids)
-            compared += 1
-            text = sorted(expected - {len(vocabulary) - 1})
-            # A token of letters rather than one that ends the string, so that walks are long.
-            text = [token for token in text if b'"' not in vocabulary.token_bytes(token)] or text
-            if not text:
-                break
-            token = choose.choice(text)
-            matcher.advance(token)
-            state = automaton.advance(state, vocabulary.token_bytes(token))
+        compared += _compare_along_walk(guide, automaton, choose, 6, lambda token: b'"' not in token)
     assert compared > 40
 
 
@@ -321,18 +320,7 @@ def test_masks_of_patterns_are_the_naive_ones(pattern: str) -> None:
     for seed in range(12):
         choose = random.Random(seed)
         vocabulary = _VOCABULARIES[seed % 2]
-        matcher = detent.compile(language, vocabulary).matcher()
-        state = automaton.start
-        for _ in range(12):
-            expected = _naive(automaton, state, vocabulary)
-            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
-            text = sorted(expected - {len(vocabulary) - 1})
-            if not text:
-                break
-            token = choose.choice(text)
-            matcher.advance(token)
-            for byte in vocabulary.token_bytes(token):
-                state = automaton.advance(state, bytes([byte]))
+        _compare_along_walk(detent.compile(language, vocabulary), automaton, choose, 12)
 
 
 _NUMBERS = [
@@ -368,18 +356,8 @@ def test_masks_of_numbers_before_bytes_of_numbers_are_the_naive_ones(pattern: st
     vocabulary = _digits()
     language = detent.regex(pattern)
     guide, automaton = detent.compile(language, vocabulary), ByteDfa(language._node)._core
-    tokens = [vocabulary.token_bytes(i) for i in range(len(vocabulary) - 1)]
     for seed in range(20):
-        choose, matcher, state = random.Random(seed), guide.matcher(), automaton.start
-        for _ in range(6):
-            expected = _naive(automaton, state, vocabulary)
-            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
-            text = sorted(expected - {len(tokens)})
-            if not text:
-                break
-            token = choose.choice(text)
-            matcher.advance(token)
-            state = automaton.advance(state, tokens[token])
+        _compare_along_walk(guide, automaton, random.Random(seed), 6)
 
 
 _BOUNDS = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 3), (2, 2), (2, 5), (3, None), (0, 7), (0, 13), (30, 40), (0, 45)]
@@ -443,21 +421,9 @@ def test_masks_of_many_rounds_are_the_naive_ones(spelling: Any, string: dict[str
     guide = detent.compile(language, vocabulary)
     compared = 0
     for seed in range(4):
-        choose = random.Random(seed)
-        matcher = guide.matcher()
-        state = automaton.start
-        for _ in range(60):
-            expected = _naive(automaton, state, vocabulary)
-            assert {int(token) for token in matcher.allowed()} == expected, matcher.token_ids
-            compared += 1
-            text = sorted(expected - {len(vocabulary) - 1})
-            if not text:
-                break
-            inside = [token for token in text if b'"' not in vocabulary.token_bytes(token)]
-            short = [token for token in inside if len(vocabulary.token_bytes(token)) <= 3]
-            token = choose.choice(short or inside or text)
-            matcher.advance(token)
-            state = automaton.advance(state, vocabulary.token_bytes(token))
+        compared += _compare_along_walk(
+            guide, automaton, random.Random(seed), 60, lambda token: b'"' not in token and len(token) <= 3
+        )
     assert compared > 30
 
 

@@ -70,6 +70,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "conjunct_sets",
             "set_table",
             "slice_masks",
+            "string_slice_masks",
             "target_nodes",
             "trie_walk",
             "unbounded_reference",

@@ -5,7 +5,10 @@
 // stay tokenizable (Automaton::stays_tokenizable) with a tokenizable continuation.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "automaton/slice_analysis.h"
 #include "runtime/recent_states.h"
@@ -71,9 +74,9 @@ class SliceMasks {
   template <class String>
   std::shared_ptr<const ContextDependentTokens> keep_exits_of_length(
       const std::shared_ptr<const ContextDependentTokens>& tokens, const String& string) const;
-  template <class Keep>
+  // Keeps the tokens for which keep(bytes) is true; with the last of `bytes`, the token leaves the slice.
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
-                                                           Keep keep) const;
+                                                           const std::function<bool(std::string_view)>& keep) const;
   // Keeps the tokens that leave where a state is alive after the bytes up to there.
   std::shared_ptr<const ContextDependentTokens> keep_exits_alive(
       const std::shared_ptr<const ContextDependentTokens>& tokens, ExprId state) const;
