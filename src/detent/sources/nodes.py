@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from detent import _core
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, LimitError
 
 __all__ = [
     "ANY_BYTES",
@@ -16,10 +16,12 @@ __all__ = [
     "concat",
     "decimal",
     "encode",
+    "lower_count",
     "optional",
     "repeat",
     "short_repr",
     "union",
+    "upper_count",
 ]
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
@@ -57,6 +59,23 @@ def optional(part: _core.Node | str) -> _core.Node:
 def repeat(part: _core.Node | str, minimum: int, maximum: int | None) -> _core.Node:
     """Repeat the part from `minimum` to `maximum` times."""
     return _core.repeat(_node(part), minimum, maximum)
+
+
+def lower_count(count: int) -> int:
+    """Return a lower count, if it is one that the core takes."""
+    if count >= _core.UNBOUNDED:
+        raise LimitError(
+            f"a count of {count} is above the largest, {_core.UNBOUNDED - 1}; lower it",
+            subject="repeat_count",
+            limit=_core.UNBOUNDED - 1,
+            given=count,
+        )
+    return count
+
+
+def upper_count(count: int | None) -> int | None:
+    """Return an upper count for the core; a count above the length of any text is none."""
+    return None if count is None or count >= _core.UNBOUNDED else count
 
 
 def _node(part: _core.Node | str) -> _core.Node:

@@ -10,8 +10,7 @@ from detent.language import Language
 from detent.origin import Origin, Quotes
 from detent.sources.calls.function import Function, read_functions
 from detent.sources.json_schema import json_schema
-from detent.sources.json_schema.solve.string_sets import upper_count
-from detent.sources.nodes import short_repr
+from detent.sources.nodes import short_repr, upper_count
 from detent.sources.words.choice import choice
 from detent.turns.events import Turn
 from detent.turns.style import Style

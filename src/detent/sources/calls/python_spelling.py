@@ -12,8 +12,8 @@ from detent.sources.calls.python_strings import any_string, constant_string, str
 from detent.sources.json_schema.emit.numbers import any_number, number_text
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.solve.number_sets import NumberSet
-from detent.sources.json_schema.solve.string_sets import StringSet, lower_count, upper_count
-from detent.sources.nodes import concat, optional, short_repr, union
+from detent.sources.json_schema.solve.string_sets import StringSet
+from detent.sources.nodes import concat, lower_count, optional, short_repr, union, upper_count
 from detent.sources.regex import regex
 
 __all__ = ["LITERALS_OF_EITHER", "PYTHON_LITERALS", "ArgumentSpelling", "PythonSpelling"]

@@ -11,8 +11,7 @@ from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
 from detent.sources.json_schema.solve.member_kinds import compares_names, has_too_many_kinds
 from detent.sources.json_schema.solve.member_sets import HasFreeMember, MemberSets, atoms_of
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
-from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
-from detent.sources.nodes import concat
+from detent.sources.nodes import concat, lower_count, upper_count
 
 __all__ = ["emit_in_any_order"]
 

@@ -8,8 +8,7 @@ from detent.sources.json_schema.assertions.formulas import TRUE, Formula
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.solve.array_plan import ArrayPlan
-from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
-from detent.sources.nodes import concat, optional, repeat
+from detent.sources.nodes import concat, lower_count, optional, repeat, upper_count
 
 __all__ = ["emit_array"]
 

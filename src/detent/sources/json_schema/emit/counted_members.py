@@ -8,7 +8,7 @@ from detent.sources.json_schema.emit.member_kinds import emit_member_kinds
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
-from detent.sources.json_schema.solve.string_sets import upper_count
+from detent.sources.nodes import upper_count
 
 __all__ = ["can_be_counted", "emit_counted_members"]
 

@@ -29,8 +29,7 @@ from detent.sources.json_schema.emit.tasks import Task, ValueEmitter
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.member_kinds import MemberKind, compares_names, member_kinds
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
-from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
-from detent.sources.nodes import concat, repeat
+from detent.sources.nodes import concat, lower_count, repeat, upper_count
 
 __all__ = ["emit_member_kinds"]
 

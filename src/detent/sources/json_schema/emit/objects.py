@@ -12,8 +12,7 @@ from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.solve.member_kinds import member_options
 from detent.sources.json_schema.solve.object_plan import ObjectPlan, sizes
-from detent.sources.json_schema.solve.string_sets import lower_count, upper_count
-from detent.sources.nodes import concat, repeat
+from detent.sources.nodes import concat, lower_count, repeat, upper_count
 
 __all__ = ["emit_object"]
 

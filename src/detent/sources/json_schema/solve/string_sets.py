@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from detent import _core
-from detent.errors import LimitError
 from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.json_schema.assertions.document import SchemaDocument
@@ -23,9 +22,9 @@ from detent.sources.json_schema.assertions.formulas import (
     ScalarTest,
     ValueTest,
 )
-from detent.sources.nodes import CHARACTER, UTF8
+from detent.sources.nodes import CHARACTER, UTF8, lower_count, upper_count
 
-__all__ = ["SearchRoom", "StringSet", "lower_count", "string_set", "union_of_strings", "upper_count"]
+__all__ = ["SearchRoom", "StringSet", "string_set", "union_of_strings"]
 
 _REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(\d{1,6})(,(\d{0,6}))?\})\$")
 """A class of characters with a quantifier, from the start of the text to its end."""
@@ -141,23 +140,6 @@ class StringSet:
             words = [_core.literal(text.encode()) for text in sorted(self.excluded)]
             parts.append(_core.complement(_core.union(words)))
         return parts[0] if len(parts) == 1 else _core.intersection(parts)
-
-
-def lower_count(count: int) -> int:
-    """Return a lower count, if it is one that the core takes."""
-    if count >= _core.UNBOUNDED:
-        raise LimitError(
-            f"a count of {count} is above the largest, {_core.UNBOUNDED - 1}; lower it",
-            subject="repeat_count",
-            limit=_core.UNBOUNDED - 1,
-            given=count,
-        )
-    return count
-
-
-def upper_count(count: int | None) -> int | None:
-    """Return an upper count for the core; a count above the length of any text is none."""
-    return None if count is None or count >= _core.UNBOUNDED else count
 
 
 def union_of_strings(sets: Iterable[StringSet]) -> StringSet:
