@@ -37,6 +37,7 @@ UNNAMED = [{"properties": each} for each in (None, 5, ["a", 1], "ab")]
 """Parameters whose names a chat template cannot tell."""
 MALFORMED = [{"properties": {"a": each}} for each in (5, {"enum": 5}, {"enum": {"b": 1}})]
 ASK = [{"role": "user", "content": "What is the weather in Oslo in celsius?"}]
+TALK = [{"role": "user", "content": "Can we talk?"}]
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": True}}
 
 
@@ -219,6 +220,16 @@ class TestChat:
         )
         assert answer.status == "completed" and json.loads(answer.output_text).keys() == {"note"}
 
+    def test_a_text_without_a_rule_is_cut_off(self, client: Any) -> None:
+        for options in ({}, {"tools": TOOLS, "tool_choice": "none"}, {"stop": ["zz"]}, {"extra_body": {"ban": ["zz"]}}):
+            options = {"model": "detent", "messages": TALK, "temperature": 0, "max_tokens": 3, **options}
+            choice = client.chat.completions.create(**options).choices[0]
+            assert choice.finish_reason == "length", options
+            chunks = list(client.chat.completions.create(stream=True, **options))
+            assert chunks[-1].choices[0].finish_reason == "length", options
+        answer = client.responses.create(model="detent", input="Can we talk?", max_output_tokens=3, temperature=0)
+        assert answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens"
+
     def test_a_required_call_comes_before_an_answer(self, client: Any) -> None:
         choice = chat(client, tools=TOOLS, tool_choice="required", response_format=FORMAT).choices[0]
         assert choice.finish_reason == "tool_calls" and choice.message.content is None
@@ -322,6 +333,11 @@ class TestOllama:
         request = urllib.request.Request(f"{url}/api/chat", json.dumps(body).encode())
         with urllib.request.urlopen(request) as answer:
             return [json.loads(line) for line in answer]
+
+    def test_a_text_without_a_rule_is_cut_off(self, url: str) -> None:
+        options = {"num_predict": 3, "temperature": 0}
+        [whole] = self.post(url, {"model": "detent", "messages": TALK, "stream": False, "options": options})
+        assert whole["done_reason"] == "length"
 
     def test_a_format_streamed_and_whole(self, url: str) -> None:
         body = {"model": "detent", "messages": ASK, "format": PERSON, "options": {"temperature": 0, "num_predict": 60}}
