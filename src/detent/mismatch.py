@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from detent.language import Language
     from detent.origin import Form
 
-__all__ = ["Mismatch", "explain", "explain_empty"]
+__all__ = ["Mismatch", "conflict_of", "explain", "explain_empty"]
 
 _MAX_SHOWN = 60
 """Characters of a description or an example that a message shows."""
@@ -150,11 +150,15 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
 
 def explain_empty(language: Language[Any]) -> EmptyLanguageError:
     """Return the error for a language without texts; it names the parts that exclude each other."""
+    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {conflict_of(language)}")
+
+
+def conflict_of(language: Language[Any]) -> str:
+    """Return why a language has no text."""
     try:
-        reason = _conflict(language, MAX_NESTING)
+        return _conflict(language, MAX_NESTING)
     except LimitError:
-        reason = _EXCLUSION
-    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {reason}")
+        return _EXCLUSION
 
 
 def _conflict(language: Language[Any], depth: int) -> str:
