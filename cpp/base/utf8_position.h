@@ -1,7 +1,10 @@
 // Utf8Position: a position inside well-formed UTF-8 (Unicode 15, table 3-7).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace detent {
 
@@ -25,5 +28,20 @@ struct Utf8Position {
     return {3, std::uint8_t(byte == 0xF0 ? 0x90 : 0x80), std::uint8_t(byte == 0xF4 ? 0x8F : 0xBF), true};
   }
 };
+
+inline bool is_lead_byte(std::uint32_t byte) { return byte >= 0xC0; }
+
+// The last character of a prefix of well-formed UTF-8, if it is not complete; otherwise nothing.
+inline std::string_view open_character(std::string_view text) {
+  for (std::size_t count = 1; count <= std::min<std::size_t>(text.size(), kMaxContinuationBytes); ++count) {
+    const std::string_view last = text.substr(text.size() - count);
+    const auto byte = static_cast<std::uint8_t>(last[0]);
+    if (byte < 0x80) return {};
+    if (byte < 0xC0) continue;  // a continuation byte
+    const std::size_t length = byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return count < length ? last : std::string_view{};
+  }
+  return {};
+}
 
 }  // namespace detent

@@ -295,6 +295,8 @@ std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::fin
       if (seen.insert(next.value).second) steps.push_back({next, token});
     }
   };
+  AlternativeSet followed_from;                   // the set from which characters were followed last,
+  std::unordered_set<std::string_view> followed;  // as far as these bytes
   path_.resize(vocabulary_.max_token_length() + std::size_t{1});
   path_[0] = {id};
   std::int64_t work = automaton_.work();
@@ -312,8 +314,27 @@ std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::fin
       i = node.next;
       continue;
     }
-    if (node.subtree && after == set && leads_back(set, vocabulary_.subtrees()[node.subtree])) {
-      add(set, vocabulary_.ids_in_order()[vocabulary_.subtrees()[node.subtree].first]);
+    if (node.subtree && (after == set || is_lead_byte(node.byte)) &&
+        leads_back(set, vocabulary_.subtrees()[node.subtree])) {
+      const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
+      any_whole_id(vocabulary_, subtree, [&](std::uint32_t token) {
+        add(set, token);
+        return true;
+      });
+      for (std::uint32_t index : open_tokens_below(vocabulary_, subtree)) {
+        const std::uint32_t token = vocabulary_.ids_in_order()[index];
+        const std::string_view open = open_character(vocabulary_.bytes(token));
+        if (set != followed_from) followed.clear();
+        followed_from = set;
+        if (!followed.insert(open).second) continue;
+        AlternativeSet inside = set;
+        for (char byte : open) {
+          --allowance.work;
+          sets_.find_successors(inside, class_of[static_cast<std::uint8_t>(byte)], after);
+          inside.swap(after);
+        }
+        add(inside, token);
+      }
       i = node.next;
       continue;
     }
@@ -325,11 +346,10 @@ std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::fin
   return steps;
 }
 
-// Whether each token of a subtree leads from a set to the same set.
+// Whether each token of a subtree that ends with a complete character leads from a set to the same set.
 bool AlternativeDistances::leads_back(const AlternativeSet& set, const Subtree& subtree) {
-  return subtree.whole && std::ranges::all_of(set, [&](AlternativeId id) {
-           return subtree.used.is_subset_of(automaton_.self_loop_bytes(sets_[id].state));
-         });
+  return std::ranges::all_of(
+      set, [&](AlternativeId id) { return subtree.used.is_subset_of(automaton_.self_loop_bytes(sets_[id].state)); });
 }
 
 }  // namespace detent

@@ -205,18 +205,18 @@ template <class Visit>
 std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
   return walk(
       state,
-      [&](const TrieNode& node, ExprId next) {
-        for_each_id(*vocabulary_, node.token, [&](std::uint32_t id) { visit(id, next); });
+      [&](std::uint32_t token, ExprId next) {
+        for_each_id(*vocabulary_, token, [&](std::uint32_t id) { visit(id, next); });
       },
       [&](const Subtree& subtree, ExprId next) {
-        for (std::uint32_t id : ids_below(*vocabulary_, subtree)) visit(id, next);
+        any_whole_id(*vocabulary_, subtree, [&](std::uint32_t id) { visit(id, next); });
       });
 }
 
 template <class Act>
 void LanguageMachine::each_id(const TokensToState& tokens, Act act) const {
   if (!tokens.subtree) return for_each_id(*vocabulary_, tokens.token, act);
-  for (std::uint32_t id : ids_below(*vocabulary_, *tokens.subtree)) act(id);
+  any_whole_id(*vocabulary_, *tokens.subtree, act);
 }
 
 template <class Visit>
@@ -298,7 +298,7 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
       });
     } else {
       walk(
-          state, [&](const TrieNode& node, ExprId next) { visit({next, node.token}); },
+          state, [&](std::uint32_t token, ExprId next) { visit({next, token}); },
           [&](const Subtree& subtree, ExprId next) { visit({next, TrieNode::kNoToken, &subtree}); });
     }
   } catch (const TooMuchWork&) {

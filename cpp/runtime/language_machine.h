@@ -92,7 +92,7 @@ class LanguageMachine final : public TokenMachine {
   struct TooMuchWork {};
   // Whether the states after tokens fit a budget, by state; nothing where only a search tells.
   using Verdicts = std::unordered_map<std::uint32_t, std::optional<bool>>;
-  // The tokens of a trie node, or of a whole subtree, and the state that all of them lead to.
+  // The tokens of a trie node, or those of a subtree that end with a complete character; all lead to `state`.
   struct TokensToState {
     ExprId state;
     std::uint32_t token = TrieNode::kNoToken;

@@ -27,16 +27,14 @@ PrefixStates PrefixStates::of(const Vocabulary& vocabulary, Automaton& automaton
   };
   walk_tokens(
       vocabulary, automaton, prefix,
-      [&](const TrieNode& node, ExprId next) {
+      [&](std::uint32_t tokens, ExprId next) {
         bool too_many = false;
         limit.check();
-        for_each_id(vocabulary, node.token, [&](std::uint32_t token) { too_many |= add(token, next); });
+        for_each_id(vocabulary, tokens, [&](std::uint32_t token) { too_many |= add(token, next); });
         return too_many;
       },
       [&](const Subtree& subtree, ExprId next) {
-        const auto first = vocabulary.ids_in_order().begin();
-        return std::any_of(first + subtree.first, first + subtree.last,
-                           [&](std::uint32_t token) { return add(token, next); });
+        return any_whole_id(vocabulary, subtree, [&](std::uint32_t token) { return add(token, next); });
       });
   if (found.examples.size() < kLeaves) return found;
   PrefixStates none;

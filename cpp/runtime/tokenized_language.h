@@ -58,15 +58,13 @@ struct TokenizedLanguage {
     const auto visit_token = [&](std::uint32_t token, ExprId to) { return found = visit(token, to); };
     const std::int64_t visited = walk_tokens(
         vocabulary(), automaton, state,
-        [&](const TrieNode& node, ExprId to) {
-          if ((node.token & TrieNode::kShared) == 0) return visit_token(node.token, to);
-          return std::ranges::any_of(vocabulary().shared_ids(node.token),
+        [&](std::uint32_t tokens, ExprId to) {
+          if ((tokens & TrieNode::kShared) == 0) return visit_token(tokens, to);
+          return std::ranges::any_of(vocabulary().shared_ids(tokens),
                                      [&](std::uint32_t token) { return visit_token(token, to); });
         },
         [&](const Subtree& subtree, ExprId to) {
-          const auto first = vocabulary().ids_in_order().begin();
-          return std::any_of(first + subtree.first, first + subtree.last,
-                             [&](std::uint32_t token) { return visit_token(token, to); });
+          return any_whole_id(vocabulary(), subtree, [&](std::uint32_t token) { return visit_token(token, to); });
         });
     meter.step(visited / 8 + 1);
     return found;

@@ -1,12 +1,14 @@
 // Trie walks: the tokens that a state allows, each with the state after it (docs/algorithms/trie-walk.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "automaton/automaton.h"
+#include "base/utf8_position.h"
 #include "mask/context_dependent_tokens.h"
 #include "vocab/vocabulary.h"
 
@@ -46,6 +48,31 @@ inline std::span<const std::uint32_t> ids_below(const Vocabulary& vocabulary, co
   return std::span(vocabulary.ids_in_order()).subspan(subtree.first, subtree.last - subtree.first);
 }
 
+// Those that end inside a character, as indices of ids_in_order().
+inline std::span<const std::uint32_t> open_tokens_below(const Vocabulary& vocabulary, const Subtree& subtree) {
+  const std::vector<std::uint32_t>& open = vocabulary.open_tokens();
+  const auto first = std::ranges::lower_bound(open, subtree.first);
+  return {first, std::lower_bound(first, open.end(), subtree.last)};
+}
+
+// Calls act(id) for each token of a subtree that ends with a complete character, until a call returns true. Returns
+// whether one did.
+template <class Act>
+bool any_whole_id(const Vocabulary& vocabulary, const Subtree& subtree, Act act) {
+  std::uint32_t next = subtree.first;
+  const auto any_before = [&](std::uint32_t end) {
+    for (; next < end; ++next) {
+      if (is_true(act, vocabulary.ids_in_order()[next])) return true;
+    }
+    return false;
+  };
+  for (std::uint32_t open : open_tokens_below(vocabulary, subtree)) {
+    if (any_before(open)) return true;
+    ++next;
+  }
+  return any_before(subtree.last);
+}
+
 // Calls act(id) for each token that begins with a byte of a set.
 template <class Act>
 void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
@@ -76,9 +103,9 @@ void each_token_with(const Vocabulary& vocabulary, const ByteSet& bytes, Act act
   }
 }
 
-// Calls visit(node, state) for each trie node of an allowed token, with the state after the token. Where all tokens of
-// a subtree lead to one state, calls visit_all(subtree, state) instead. A call that returns true ends the
-// walk. Returns the number of trie nodes visited.
+// Calls visit(token, state) for each allowed token, an id or TrieNode::kShared plus an index, with the state after it.
+// Where all tokens of a subtree that end with a complete character lead to one state, calls visit_all(subtree, state)
+// for these. A call that returns true ends the walk. Returns the number of trie nodes visited.
 template <class Visit, class VisitAll>
 std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, ExprId state, Visit visit,
                          VisitAll visit_all) {
@@ -99,15 +126,26 @@ std::int64_t walk_tokens(const Vocabulary& vocabulary, Automaton& automaton, Exp
       i = node.next;
       continue;
     }
-    if (next == at.state && node.subtree && automaton.is_tokenizable(next)) {
+    if (node.subtree && (next == at.state || is_lead_byte(node.byte)) && automaton.is_tokenizable(at.state)) {
       const Subtree& subtree = vocabulary.subtrees()[node.subtree];
-      if (subtree.whole && subtree.used.is_subset_of(automaton.self_loop_bytes(next))) {
-        if (is_true(visit_all, subtree, next)) break;
+      if (subtree.used.is_subset_of(automaton.self_loop_bytes(at.state))) {
+        if (is_true(visit_all, subtree, at.state)) break;
+        if (std::ranges::any_of(open_tokens_below(vocabulary, subtree), [&](std::uint32_t index) {
+              const std::uint32_t id = vocabulary.ids_in_order()[index];
+              ExprId inside = at.state;
+              for (char byte : open_character(vocabulary.bytes(id))) {
+                inside = automaton.row(inside)[class_of[static_cast<std::uint8_t>(byte)]];
+                ++visited;
+              }
+              return automaton.is_tokenizable(inside) && is_true(visit, id, inside);
+            })) {
+          break;
+        }
         i = node.next;
         continue;
       }
     }
-    if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next) && is_true(visit, node, next)) break;
+    if (node.token != TrieNode::kNoToken && automaton.is_tokenizable(next) && is_true(visit, node.token, next)) break;
     if (++i < node.next) path[node.depth + std::size_t{1}] = {next, next == at.state ? at.row : automaton.row(next)};
   }
   return visited;

@@ -20,9 +20,16 @@ TokenTrie::TokenTrie(std::vector<std::uint32_t> ids, const BytesOf& bytes_of) : 
   add_nodes(bytes_of);
   find_heights();
   find_subtrees();
+  find_open_tokens(bytes_of);
   find_roots();
   find_wide_nodes();
   index_bytes();
+}
+
+void TokenTrie::find_open_tokens(const BytesOf& bytes_of) {
+  for (std::uint32_t i = 0; i < ids_in_order_.size(); ++i) {
+    if (!open_character(bytes_of(ids_in_order_[i])).empty()) open_tokens_.push_back(i);
+  }
 }
 
 void TokenTrie::find_roots() {

@@ -83,6 +83,8 @@ class TokenTrie {
   const std::vector<Subtree>& subtrees() const { return subtrees_; }
   // The ids, sorted by their bytes, then by number.
   const std::vector<std::uint32_t>& ids_in_order() const { return ids_in_order_; }
+  // The tokens that end inside a character, as indices of ids_in_order(), ascending.
+  const std::vector<std::uint32_t>& open_tokens() const { return open_tokens_; }
 
  private:
   void add_nodes(const BytesOf& bytes_of);
@@ -93,8 +95,9 @@ class TokenTrie {
   void index_bytes();
   void check(const std::vector<bool>& is_text, const BytesOf& bytes_of);
   void find_subtrees();
+  void find_open_tokens(const BytesOf& bytes_of);
 
-  std::vector<std::uint32_t> ids_in_order_;
+  std::vector<std::uint32_t> ids_in_order_, open_tokens_;
   std::vector<TrieNode> nodes_;
   std::array<std::uint32_t, 256> roots_{};
   static constexpr std::uint32_t kFewChildren = 8;

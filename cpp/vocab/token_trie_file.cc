@@ -92,6 +92,7 @@ TokenTrie TokenTrie::load(std::string_view saved, const std::vector<bool>& is_te
   if (!reader.at_end()) refuse();
   trie.check(is_text, bytes_of);
   trie.find_heights();
+  trie.find_open_tokens(bytes_of);
   trie.find_roots();
   trie.find_wide_nodes();
   trie.index_bytes();

@@ -73,6 +73,7 @@ class Vocabulary {
   const std::vector<std::uint32_t>& shared_ids(std::uint32_t token) const { return trie_.shared_ids(token); }
   const std::vector<Subtree>& subtrees() const { return trie_.subtrees(); }
   const std::vector<std::uint32_t>& ids_in_order() const { return trie_.ids_in_order(); }
+  const std::vector<std::uint32_t>& open_tokens() const { return trie_.open_tokens(); }
 
   // The ids of the text tokens with exactly these bytes, ascending. Cost: a binary search.
   std::vector<std::uint32_t> ids_with_bytes(std::string_view text) const;
