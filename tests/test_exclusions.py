@@ -109,6 +109,14 @@ def test_grammars_without_the_texts_over_some_parts(rules, part, count, beginnin
         check((grammar & ~detent.regex(excluded))._node, texts)
 
 
+def test_a_rule_that_is_not_contained_is_not_taken_for_one_that_is():
+    """A repeat is compared with a rule twice: the second answer is no better than the first."""
+    rule, letter = gbnf('root ::= "b" | "a" root "a"'), detent.regex("a?")
+    twice = (rule + letter) & (letter + rule)
+    language = (twice + detent.literal("d")) & ~detent.regex("[ad]*")
+    assert language.shortest() == b"bd"
+
+
 LEXED = [
     "start: A start | B\nA: /a+/\nB: /b/",
     'start: A "b" start | A\nA: /a[ab]?/',
