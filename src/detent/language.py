@@ -429,7 +429,7 @@ class Language(Generic[T_co]):
         """
         mismatch = self.why(text)
         if mismatch is not None:
-            raise ArgumentError(f"{_shorten(mismatch.text)!r} is {mismatch}")
+            raise ArgumentError(f"{_shorten(mismatch.text, 40)!r} is {mismatch}")
         if not isinstance(text, str):
             try:
                 text = bytes(text).decode()

@@ -37,6 +37,8 @@ UNNAMED = [{"properties": each} for each in (None, 5, ["a", 1], "ab")]
 """Parameters whose names a chat template cannot tell."""
 MALFORMED = [{"properties": {"a": each}} for each in (5, {"enum": 5}, {"enum": {"b": 1}})]
 ASK = [{"role": "user", "content": "What is the weather in Oslo in celsius?"}]
+TALK = [{"role": "user", "content": "Can we talk?"}]
+ROLES = "'system', 'developer', 'user', 'assistant' or 'tool'"
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": True}}
 
 
@@ -203,6 +205,35 @@ class TestChat:
         if param is not None:
             assert caught.value.param == param
 
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ({"ban": "talk"}, "ban: Input should be a valid array or an object"),
+            ({"ban": ["a", ""]}, "ban[1]: String should have at least 1 character (1 more error)"),
+            (
+                {"tool_choice": "f", "tools": TOOLS},
+                "tool_choice: Input should be 'none', 'auto' or 'required' or an object",
+            ),
+            ({"tools": [WEATHER]}, "tools[0].type: Field required"),
+            ({"messages": [{"role": "usr"}]}, f"messages[0].role: Input should be {ROLES}, got 'usr'"),
+            ({"structured_outputs": {"choice": []}}, "choice must be a list of texts, at least one, got []"),
+        ],
+    )
+    def test_an_error_says_what_the_field_may_be(self, client: Any, body: dict[str, Any], message: str) -> None:
+        import openai
+
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.post("/chat/completions", body={"messages": ASK, **body}, cast_to=object)
+        assert caught.value.body["message"] == message and caught.value.param is not None
+
+    def test_an_answer_without_a_text_has_the_keywords_that_exclude_each_other(self, client: Any) -> None:
+        import openai
+
+        schema = {"type": "array", "minItems": 3, "maxItems": 2}
+        wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+        with pytest.raises(openai.BadRequestError, match="minItems 3 and maxItems 2 exclude each other"):
+            chat(client, response_format=wanted)
+
     @pytest.mark.parametrize("max_tokens", [16, 18, 20])
     def test_what_a_rule_holds_is_not_cut_off(self, client: Any, max_tokens: int) -> None:
         """Clients discard what ended by "length", and this text is complete."""
@@ -218,6 +249,16 @@ class TestChat:
             model="detent", input="Can we talk?", text=text, max_output_tokens=max_tokens, temperature=0
         )
         assert answer.status == "completed" and json.loads(answer.output_text).keys() == {"note"}
+
+    def test_a_text_without_a_rule_is_cut_off(self, client: Any) -> None:
+        for options in ({}, {"tools": TOOLS, "tool_choice": "none"}, {"stop": ["zz"]}, {"extra_body": {"ban": ["zz"]}}):
+            options = {"model": "detent", "messages": TALK, "temperature": 0, "max_tokens": 3, **options}
+            choice = client.chat.completions.create(**options).choices[0]
+            assert choice.finish_reason == "length", options
+            chunks = list(client.chat.completions.create(stream=True, **options))
+            assert chunks[-1].choices[0].finish_reason == "length", options
+        answer = client.responses.create(model="detent", input="Can we talk?", max_output_tokens=3, temperature=0)
+        assert answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens"
 
     def test_a_required_call_comes_before_an_answer(self, client: Any) -> None:
         choice = chat(client, tools=TOOLS, tool_choice="required", response_format=FORMAT).choices[0]
@@ -299,7 +340,7 @@ class TestResponses:
         [
             ({"previous_response_id": "x"}, "previous_response_id"),
             ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": 3}}}}, "text.format.schema"),
-            ({"tools": [{"type": "web_search"}]}, "tools[0]"),
+            ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
             (
                 {"tools": [{"type": "function", "name": "f"}], "tool_choice": {"type": "function", "name": "none"}},
                 "tool_choice.name",
@@ -322,6 +363,11 @@ class TestOllama:
         request = urllib.request.Request(f"{url}/api/chat", json.dumps(body).encode())
         with urllib.request.urlopen(request) as answer:
             return [json.loads(line) for line in answer]
+
+    def test_a_text_without_a_rule_is_cut_off(self, url: str) -> None:
+        options = {"num_predict": 3, "temperature": 0}
+        [whole] = self.post(url, {"model": "detent", "messages": TALK, "stream": False, "options": options})
+        assert whole["done_reason"] == "length"
 
     def test_a_format_streamed_and_whole(self, url: str) -> None:
         body = {"model": "detent", "messages": ASK, "format": PERSON, "options": {"temperature": 0, "num_predict": 60}}

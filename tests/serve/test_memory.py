@@ -80,3 +80,17 @@ def test_weights_are_from_above() -> None:
         assert real < 1.25 * estimate, (name, real, estimate)
         assert estimate < 4 * real + 1_000_000 or name == "small", (name, real, estimate)
     assert growth < 40_000_000
+
+
+def test_garbage_collection_visits_no_loaded_objects() -> None:
+    script = """
+import gc
+import detent.serve
+from detent.serve.memory import exempt_loaded_objects
+
+before = len(gc.get_objects())
+exempt_loaded_objects()
+print(before > 10_000, len(gc.get_objects()) < 100)
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout.split() == ["True", "True"]

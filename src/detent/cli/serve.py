@@ -59,7 +59,7 @@ def _run(options: Any) -> int:
     from detent.serve import ServerSettings, make_app
     from detent.serve.connections import TimedConnection
     from detent.serve.logs import log_to_stderr
-    from detent.serve.memory import limit_heaps
+    from detent.serve.memory import exempt_loaded_objects, limit_heaps
     from detent.serve.rules import refuse_misspelt_keywords
 
     limit_heaps()
@@ -98,6 +98,7 @@ def _run(options: Any) -> int:
     # When all requests in flight are answered, uvicorn raises SIGTERM again for the handler that it found. Without one
     # of ours the process would end by the signal, which Kubernetes calls an error.
     signal.signal(signal.SIGTERM, server.handle_exit)
+    exempt_loaded_objects()
     try:
         server.run()
     except SystemExit:  # uvicorn has said why it cannot listen

@@ -131,13 +131,15 @@ async def write_turns(
     job = Job(request, rule, client, open_stream=events_of, is_streamed=is_streamed, has_steps=has_steps, began=began)
     prepared = await engine.prepare(job)
     custom = frozenset(tool.name for tool in conversation.tools if tool.is_custom)
-    return [_write(engine, engine.write(job, prepared, sample), custom) for sample in range(request.samples)]
+    texts = [engine.write(job, prepared, sample) for sample in range(request.samples)]
+    return [_write(engine, lists, custom, has_rule=rule is not None) for lists in texts]
 
 
 async def _write(
-    engine: Engine, lists: AsyncGenerator[list[Item], None], custom: frozenset[str]
+    engine: Engine, lists: AsyncGenerator[list[Item], None], custom: frozenset[str], *, has_rule: bool
 ) -> AsyncGenerator[list[TurnItem], None]:
-    collector = _Collector(custom, is_json=engine.style is None or engine.style.arguments == "json")
+    is_json = engine.style is None or engine.style.arguments == "json"
+    collector = _Collector(custom, is_json=is_json, has_rule=has_rule)
     async with aclosing(lists):
         async for events in lists:
             items: list[TurnItem] = []
@@ -181,9 +183,10 @@ def _thinking_tokens(engine: Engine, collector: _Collector, output: Output) -> i
 class _Collector:
     """Turns events into items, and keeps what was written."""
 
-    def __init__(self, custom: frozenset[str], *, is_json: bool) -> None:
+    def __init__(self, custom: frozenset[str], *, is_json: bool, has_rule: bool) -> None:
         self._custom = custom
         self._is_json = is_json
+        self._has_rule = has_rule
         self._thinking: list[str] = []
         self._content: list[str] = []
         self._opened: list[CallOpened] = []
@@ -197,7 +200,8 @@ class _Collector:
             return [ThinkingText(event.text)]
         if isinstance(event, (TextDelta, AnswerDelta)):
             self._content.append(event.text)
-            self._has_answer = self._has_answer or isinstance(event, AnswerDelta)
+            # Without a rule, any text is an answer to `events_of`.
+            self._has_answer = self._has_answer or (self._has_rule and isinstance(event, AnswerDelta))
             return [AnswerText(event.text)]
         if isinstance(event, CallStarted):
             opened = CallOpened(event.index, make_id("call_"), event.name, event.name in self._custom)
