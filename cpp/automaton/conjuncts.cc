@@ -107,7 +107,7 @@ ExprId filter_alternatives(ExprSet& exprs, ExprId id, const Keep& keep, int dept
 }
 
 // Calls filter_alternatives() inside a JSON string, if `conjunct` is one. `keep` also takes the number of characters
-// that a text inside has, and that have begun.
+// that are already read in part.
 template <class Keep>
 ExprId filter_conjunct(ExprSet& exprs, ExprId conjunct, const Keep& keep) {
   if (!is_json_string(exprs, conjunct)) {

@@ -62,7 +62,7 @@ def _node(pattern: str) -> _core.Node:
     return regex(pattern)._node
 
 
-# In ASCII a character is a byte. The core keeps numbers of characters apart from the other conditions.
+# In ASCII a character is a byte. The core counts characters beside the other conditions, not in them.
 _CHARACTER = _node("(?s:.)")
 
 
