@@ -59,7 +59,8 @@ def test_grammars_without_some_beginnings(rules, words, head):
     except detent.EmptyLanguageError:
         assert not roots
         return
-    check(((detent.regex(head) + grammar if head else grammar) & ~beginnings)._node, texts)
+    with suppress(detent.LimitError):  # an ambiguous grammar may have very many states
+        check(((detent.regex(head) + grammar if head else grammar) & ~beginnings)._node, texts)
 
 
 EITHER = {"root": [["a", "ab", "x"], ["a", "ba", "x"]], "x": [["b"], ["a", "x", "b"]], "y": [["a"]]}
