@@ -43,7 +43,7 @@ bool KnownTexts::contains(Known& known, ExprId id, int depth) {
   ExprId at = id;
   for (std::uint8_t byte_class : known.text) {
     if (at == ExprSet::kEmpty) break;
-    at = derivatives_.row(at)[byte_class];
+    at = derivatives_.after(at, byte_class);
   }
   return known.is_in[id.value] = exprs_[at].nullable;
 }

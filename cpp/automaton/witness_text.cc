@@ -103,7 +103,7 @@ bool WitnessText::contains(ExprId id, const std::string& text) {
   meter_.step(std::ssize(text) / 8);  // most rows are known
   for (char byte : text) {
     if (id == ExprSet::kEmpty) break;
-    id = derivatives_.row(id)[derivatives_.class_of()[static_cast<std::uint8_t>(byte)]];
+    id = derivatives_.after(id, derivatives_.class_of()[static_cast<std::uint8_t>(byte)]);
   }
   return exprs_[id].nullable != is_negated;
 }

@@ -57,6 +57,24 @@ class CheckedAutomaton {
     return next.value;
   }
 
+  // Whether a text is in the language. Where its states fill half of the limits, a new automaton goes on from the last.
+  bool accepts(std::string_view text) {
+    constexpr std::size_t kPiece = 256;  // bytes
+    ExprId state = start_;
+    Automaton* automaton = &automaton_;
+    std::unique_ptr<Automaton> last;
+    for (std::size_t at = 0; at < text.size(); at += kPiece) {
+      if (automaton->is_full()) {
+        auto next = std::make_unique<Automaton>(*automaton);
+        next->adopt(*automaton, {&state, 1});
+        last = std::move(next);
+        automaton = last.get();
+      }
+      state = automaton->advance(state, text.substr(at, kPiece));
+    }
+    return automaton->accepting(state);
+  }
+
   // The states that some text leads to from one of `states`, these included; nothing where there are more than `most`.
   std::optional<std::vector<std::uint32_t>> reachable(const std::vector<std::uint32_t>& states, std::size_t most) {
     std::vector<std::uint32_t> found;
@@ -186,6 +204,9 @@ void bind_automaton(nb::module_& m) {
           "advance",
           [](CheckedAutomaton& a, std::uint32_t state, const nb::bytes& text) { return a.advance(state, view(text)); },
           "state"_a, "text"_a, "The state after a text; 0 if no text of the language continues it.")
+      .def(
+          "accepts", [](CheckedAutomaton& a, const nb::bytes& text) { return a.accepts(view(text)); }, "text"_a,
+          "Whether a text is in the language, in bounded memory.")
       .def(
           "shortest_completion",
           [](CheckedAutomaton& a, std::uint32_t state) { return to_bytes(a.shortest_completion(state)); }, "state"_a)

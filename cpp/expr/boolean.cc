@@ -292,15 +292,23 @@ ExprId ExprSet::new_union(std::vector<ExprId> parts) {
   left_factor(parts);
   if (parts.size() == 1) return parts[0];
 
-  Expr expr;
+  Expr expr = union_traits(parts);
   expr.op = Op::union_of;
+  expr.b_ = static_cast<std::uint32_t>(parts.size());
+  Hash128 total{};
+  for (ExprId part : parts) total = sum(total, mix(Hash128{}, exprs_[part.value].hash));
+  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::union_of)), total);
+  return find_or_add(expr, parts);
+}
+
+// The facts about a union, without its operator and hash.
+Expr ExprSet::union_traits(std::span<const ExprId> parts) const {
+  Expr expr;
   expr.nonempty = expr.infinite = expr.is_text = expr.in_alphabet = expr.residuals_complete_by_bytes = true;
   expr.exact_length = expr.only_unescaped = expr.needs_no_escapes = true;
   bool only_token_bytes = true, all_complete = true;
   expr.max_length = 0;
   expr.min_length = UINT32_MAX;
-  expr.b_ = static_cast<std::uint32_t>(parts.size());
-  Hash128 total{};
   for (ExprId part : parts) {
     const Expr& operand = exprs_[part.value];
     expr.nullable |= operand.nullable;
@@ -322,12 +330,31 @@ ExprId ExprSet::new_union(std::vector<ExprId> parts) {
     expr.max_length = std::max(expr.max_length, operand.max_length);
     expr.infinite &= operand.infinite;
     expr.loop_length = std::max(expr.loop_length, operand.loop_length);
-    total = sum(total, mix(Hash128{}, operand.hash));
   }
   expr.completes_by_bytes |= all_complete;
   set_only_token_bytes(expr, only_token_bytes);
-  expr.hash = mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::union_of)), total);
-  return find_or_add(expr, parts);
+  return expr;
+}
+
+// The residual of a grown union grows in the same way, so its row takes one step for each class, however many operands
+// it has. Unions of few operands are flat: more forms of theirs are known.
+ExprId ExprSet::grown_union(ExprId before, ExprId added) {
+  constexpr std::uint32_t kFew = 16;  // operands
+  if (before == kEmpty || added == kEmpty) return before == kEmpty ? added : before;
+  const auto count = [this](ExprId id) {
+    const Expr& expr = exprs_[id.value];
+    return expr.op == Op::union_of ? expr.b_ : expr.op == Op::grown_union ? expr.c_ : 1;
+  };
+  const std::uint32_t total = count(before) + count(added);
+  if (total <= kFew) return union_of({before, added});
+  Expr expr = union_traits(std::array{before, added});
+  expr.op = Op::grown_union;
+  expr.a_ = before.value;
+  expr.b_ = added.value;
+  expr.c_ = total;
+  expr.hash = mix(mix(mix(Hash128{}, static_cast<std::uint64_t>(Op::grown_union)), exprs_[before.value].hash),
+                  exprs_[added.value].hash);
+  return find_or_add(expr, {});
 }
 
 // In an intersection, x & ~(x & y) is x & ~y. Returns whether a part became shorter; the order is then to be restored.

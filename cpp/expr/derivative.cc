@@ -95,10 +95,15 @@ ExprId* Derivatives::row(ExprId id) {
 bool Derivatives::compute_row(ExprId id, ExprId* out) {
   switch (exprs_[id].op) {
     case Op::complement: return row_of_complement(id, out);
+    case Op::grown_union:
+      for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = after_grown_union(id, c);
+      return true;
     case Op::intersection: return row_of_intersection(id, out);
     case Op::lookbehind_context: return row_of_lookbehind(id, out);
     case Op::json_escaped: return row_of_json_string(id, out);
-    case Op::decimal: row_of_decimal(id, out); return true;
+    case Op::decimal:
+      for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = after_decimal(id, c);
+      return true;
     default: return row_from_linear_form(id, out);
   }
 }
@@ -114,6 +119,33 @@ bool Derivatives::row_of_complement(ExprId id, ExprId* out) {
   return true;
 }
 
+ExprId Derivatives::after(ExprId id, std::uint32_t byte_class) {
+  if (const ExprId* known = find_row(id)) return known[byte_class];
+  switch (exprs_[id].op) {
+    case Op::grown_union: return after_grown_union(id, byte_class);
+    case Op::decimal: return after_decimal(id, byte_class);
+    default: return row(id)[byte_class];
+  }
+}
+
+ExprId Derivatives::after_grown_union(ExprId id, std::uint32_t byte_class) {
+  const auto key = [byte_class](ExprId grown) { return std::uint64_t{grown.value} << 8 | byte_class; };
+  std::vector<ExprId> unknown;  // the last grown one first
+  while (exprs_[id].op == Op::grown_union && !after_grown_.contains(key(id))) {
+    unknown.push_back(id);
+    id = exprs_[id].first();
+  }
+  ExprId next = exprs_[id].op == Op::grown_union ? after_grown_.at(key(id)) : after(id, byte_class);
+  for (; !unknown.empty(); unknown.pop_back()) {
+    const ExprId grown = unknown.back();
+    meter_.step();
+    meter_.allocate(48);
+    next = exprs_.grown_union(next, after(exprs_[grown].second(), byte_class));
+    after_grown_.emplace(key(grown), next);
+  }
+  return next;
+}
+
 bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
   // The row of a complement is the row of its operand with each entry complemented, so it is not stored.
   struct Operand {
@@ -121,13 +153,29 @@ bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
     bool negated;
   };
   std::vector<Operand> operands;
+  std::vector<ExprId> excluded;  // grown unions, without a row
   for (ExprId operand : exprs_.operands(id)) {
     const bool negated = exprs_[operand].op == Op::complement;
     const ExprId source = negated ? exprs_[operand].part() : operand;
+    if (negated && exprs_[source].op == Op::grown_union) {
+      excluded.push_back(source);
+      continue;
+    }
     operands.push_back({find_row(source), negated});
     if (!operands.back().row) missing_.push_back(source);
   }
   if (!missing_.empty()) return false;
+  if (!excluded.empty()) {
+    for (std::uint32_t c = 0; c < class_count_; ++c) {
+      std::vector<ExprId> parts;
+      for (const Operand& each : operands) parts.push_back(each.negated ? exprs_.complement(each.row[c]) : each.row[c]);
+      out[c] = ExprSet::kEmpty;
+      if (std::ranges::find(parts, ExprSet::kEmpty) != parts.end()) continue;
+      for (ExprId grown : excluded) parts.push_back(exprs_.complement(after(grown, c)));
+      out[c] = exprs_.intersection(std::move(parts));
+    }
+    return true;
+  }
   for (std::uint32_t c = 0; c < class_count_; ++c) {
     // Neighbouring classes often have equal entries in all rows.
     if (c > 0 && std::ranges::all_of(operands, [c](const Operand& o) { return o.row[c] == o.row[c - 1]; })) {

@@ -55,6 +55,9 @@ class Derivatives {
   // The derivatives of `id`, one for each class. The pointer stays valid. The caller may replace an entry by an
   // expression of the same language.
   ExprId* row(ExprId id);
+  // The derivative by one class. Of a grown union this needs no row, nor those of the unions that it grew from: they
+  // may be thousands.
+  ExprId after(ExprId id, std::uint32_t byte_class);
 
   // The residuals of a state that calls rules, by class: each is the rest of a terminal, then the symbols after it (a
   // stack). The row has their unions; the single stacks are shared by more states of a grammar.
@@ -77,10 +80,11 @@ class Derivatives {
   // These write the row of `id` to `out`, or return false and add to `missing_` the rows that must be computed first.
   bool compute_row(ExprId id, ExprId* out);
   bool row_of_complement(ExprId id, ExprId* out);
+  ExprId after_grown_union(ExprId id, std::uint32_t byte_class);
   bool row_of_intersection(ExprId id, ExprId* out);
   bool row_of_json_string(ExprId id, ExprId* out);
   bool row_of_lookbehind(ExprId id, ExprId* out);
-  void row_of_decimal(ExprId id, ExprId* out);
+  ExprId after_decimal(ExprId id, std::uint32_t byte_class);
   bool row_from_linear_form(ExprId id, ExprId* out);
   bool is_long_choice(ExprId id) const;
   bool is_shared_union(const Term& term, std::size_t term_count) const;
@@ -145,6 +149,7 @@ class Derivatives {
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};  // intersections of two
   std::unordered_set<std::uint32_t> pruned_;                    // expressions without dead characters
   int pruning_depth_ = 0;                                       // nested calls of drop_dead_characters
+  std::unordered_map<std::uint64_t, ExprId> after_grown_;       // by grown union and class
 };
 
 }  // namespace detent

@@ -437,9 +437,9 @@ ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId te
     state.used[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
   if (parsed->parts().back().kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
-    state.excluded_strings = union_of({state.excluded_strings, literal(parsed->parts().back().text)});
+    state.excluded_strings = union_with_literal(state.excluded_strings, parsed->parts().back().text);
   } else {
-    state.excluded = union_of({state.excluded, EqualTexts(*this, list.may_shift).of(*parsed)});
+    state.excluded = grown_union(state.excluded, EqualTexts(*this, list.may_shift).of(*parsed));
   }
   state.phase = ItemPhase::bound;
   const ExprId bound = distinct(std::move(state));

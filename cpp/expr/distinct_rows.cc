@@ -46,14 +46,11 @@ void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId ta
   }
 }
 
-void Derivatives::row_of_decimal(ExprId id, ExprId* out) {
+ExprId Derivatives::after_decimal(ExprId id, std::uint32_t byte_class) {
   const std::uint32_t number = exprs_[id].decimal_index();
-  const DecimalState state = exprs_.decimal_state(id);
-  for (std::uint32_t c = 0; c < class_count_; ++c) {
-    const std::optional<DecimalState> next =
-        after_byte(exprs_.decimal_number(number), state, static_cast<char>(representative_[c]));
-    out[c] = next ? exprs_.decimal(number, *next) : ExprSet::kEmpty;
-  }
+  const std::optional<DecimalState> next = after_byte(exprs_.decimal_number(number), exprs_.decimal_state(id),
+                                                      static_cast<char>(representative_[byte_class]));
+  return next ? exprs_.decimal(number, *next) : ExprSet::kEmpty;
 }
 
 }  // namespace detent

@@ -24,6 +24,7 @@ enum class Op : std::uint8_t {
   text,             // a literal of two or more bytes
   concat,           // first, then second; first is never a concat
   union_of,         // operands
+  grown_union,      // first or second: a union of many operands that grows by one at a time
   intersection,     // operands
   complement,       // all byte strings that are not in part
   repeat,           // part, between minimum and maximum times
@@ -77,8 +78,8 @@ struct Expr {
   std::uint32_t loop_length = 0;           // where `infinite`: shortest string of the repeated part
   Hash128 hash;                            // structural: equal expressions have equal hashes in every ExprSet
 
-  ExprId first() const { return ExprId{a_}; }            // concat
-  ExprId second() const { return ExprId{b_}; }           // concat
+  ExprId first() const { return ExprId{a_}; }            // concat, grown_union
+  ExprId second() const { return ExprId{b_}; }           // concat, grown_union
   ExprId part() const { return ExprId{a_}; }             // the operators with one operand
   std::uint32_t minimum() const { return b_; }           // repeat
   std::uint32_t maximum() const { return c_; }           // repeat; ExprSet::kUnbounded

@@ -64,7 +64,8 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
 std::vector<ExprId> ExprSet::parts_to_adopt(ExprId id) const {
   const Expr& expr = exprs_[id.value];
   switch (expr.op) {
-    case Op::concat: return {expr.first(), expr.second()};
+    case Op::concat:
+    case Op::grown_union: return {expr.first(), expr.second()};
     case Op::complement:
     case Op::repeat:
     case Op::json_escaped:
@@ -122,6 +123,7 @@ ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_
       }
       break;
     case Op::concat:
+    case Op::grown_union:
     case Op::maximal_munch:
       expr.a_ = here(ExprId{expr.a_}).value;
       expr.b_ = here(ExprId{expr.b_}).value;

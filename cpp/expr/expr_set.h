@@ -71,6 +71,11 @@ class ExprSet {
   }
   ExprId repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId union_of(std::vector<ExprId> parts);
+  // The union of `before` and `added`, which does not copy the operands of a large `before`.
+  ExprId grown_union(ExprId before, ExprId added);
+  // The union of `texts`, which this function made, and one more literal (literal_trie.cc). Cost: the operands along
+  // the bytes of the literal.
+  ExprId union_with_literal(ExprId texts, std::string_view literal);
   // The union of the tails of sequences with one head that call rules (boolean.cc, rule 3).
   ExprId union_of_tails(std::vector<ExprId> tails);
   ExprId intersection(std::vector<ExprId> parts);
@@ -168,6 +173,12 @@ class ExprSet {
   ExprId text(std::uint32_t begin, std::uint32_t length);
   ExprId new_repeat(ExprId part, std::uint32_t minimum, std::uint32_t maximum);
   ExprId new_union(std::vector<ExprId> parts);
+  Expr union_traits(std::span<const ExprId> parts) const;
+  bool begins_with(ExprId id, std::uint8_t byte) const;
+  ExprId without_first(ExprId id);
+  ExprId without_byte(ExprId id, std::uint8_t byte);
+  ExprId add_to_trie(ExprId trie, std::string_view text);
+  std::vector<std::string> some_literals(ExprId texts, std::size_t most) const;
   void flatten(std::vector<ExprId>& parts, Op op) const;
   void merge_single_bytes(std::vector<ExprId>& parts);
   void absorb_epsilon(std::vector<ExprId>& parts);

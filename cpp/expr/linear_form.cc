@@ -20,8 +20,8 @@ namespace detent {
 namespace {
 
 bool has_linear_form(Op op) {
-  return op != Op::intersection && op != Op::complement && op != Op::json_escaped && op != Op::decimal &&
-         op != Op::lookbehind_context && op != Op::remembered;
+  return op != Op::grown_union && op != Op::intersection && op != Op::complement && op != Op::json_escaped &&
+         op != Op::decimal && op != Op::lookbehind_context && op != Op::remembered;
 }
 
 }  // namespace

@@ -334,6 +334,11 @@ Precedence describe_expr(const ExprSet& exprs, ExprId id, std::vector<ExprPrinte
       pieces.emplace_back(ExprPrinter::Item{expr.second(), kConcat});
       return kConcat;
     case Op::union_of: return joined("|", kUnion);
+    case Op::grown_union:
+      pieces.emplace_back(ExprPrinter::Item{expr.first(), kUnion});
+      pieces.emplace_back("|");
+      pieces.emplace_back(ExprPrinter::Item{expr.second(), kUnion});
+      return kUnion;
     case Op::intersection: return joined("&", kIntersection);
     case Op::complement:
       pieces.emplace_back("~");

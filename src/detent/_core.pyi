@@ -259,6 +259,9 @@ class Automaton:
     def advance(self, state: int, text: bytes) -> int:
         """The state after a text; 0 if no text of the language continues it."""
 
+    def accepts(self, text: bytes) -> bool:
+        """Whether a text is in the language, in bounded memory."""
+
     def shortest_completion(self, state: int) -> bytes: ...
 
     def some_completion(self, state: int) -> bytes:

@@ -186,13 +186,13 @@ class ByteDfa:
         before = core.memory_bytes
         if before <= max(self._first_bytes, self._limits.memory_bytes // 4):
             try:
-                return _accepts(core, text)
+                return core.accepts(text)
             except LimitError:
                 if before == self._first_bytes:
                     raise  # the text alone reaches the limit
         # States of earlier texts are given up. `_core` stays, since callers know its states.
         self._of_texts = core = self._build()
-        return _accepts(core, text)
+        return core.accepts(text)
 
     def first_bytes(self) -> tuple[bool, bytes]:
         """Return whether the empty string is a member, and the first bytes of members; equal for equal languages."""
@@ -301,7 +301,7 @@ class ByteDfa:
         """Return how many bytes of `text` begin a member, and the state after them."""
         state = self._core.start
         for position, byte in enumerate(text):
-            target = self.row(state)[self.class_of[byte]] if state else 0
+            target = self.step(state, byte)
             if target == 0:
                 return position, state
             state = target
@@ -518,8 +518,3 @@ class ByteDfa:
                     break
                 index -= weight * len(members)
         return bytes(text)
-
-
-def _accepts(core: _core.Automaton, text: bytes) -> bool:
-    state = core.advance(core.start, text)
-    return state != 0 and core.accepting(state)
