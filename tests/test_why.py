@@ -174,3 +174,44 @@ def test_a_language_that_was_meant_is_named(language: detent.Language, text: str
 def test_wrong_bounds_of_dates_are_advised(bound: Any, advice: str) -> None:
     with pytest.raises(detent.ArgumentError, match=advice):
         detent.date(bound)
+
+
+ESCAPED = r'["li\u0073ten"]'
+STRINGS = detent.json_schema(list[str], spelling="any")
+CODES = {
+    "type": "object",
+    "properties": {"n": {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5}},
+    "patternProperties": {"^[A-Z]{2}$": {}},
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "said"),
+    [
+        (detent.text() & detent.without("damn", "heck"), "Oh heck!", "is expected, by the excluded word 'heck';"),
+        (STRINGS & detent.without("listen"), ESCAPED, "is expected, by the excluded word 'listen';"),
+        (STRINGS - detent.containing("listen"), ESCAPED, "with 'listen' is expected, by the excluded word"),
+        (detent.json_schema(CODES), '{"n": 0}', "'.' of the value at /n is expected, by /properties/n/exclusive"),
+        (detent.json_schema(CODES), '{"ABC": 0}', "'\"' of a name is expected, by /additionalProperties false;"),
+        (detent.json_schema(CODES), '{"AB": 0, "n": 1}', "of a name is expected, by the order of properties"),
+    ],
+)
+def test_what_refuses_the_bytes_is_named(language: detent.Language, text: str, said: str) -> None:
+    mismatch = language.why(text)
+    assert mismatch is not None and said in str(mismatch)
+
+
+def test_a_message_about_a_long_text_shows_the_place_whole() -> None:
+    """In 80 columns, with the keyword, and the example from there on; errors of `parse` are not clipped."""
+    members = {f"a_member_with_a_long_name_{number}": {"type": "string", "maxLength": 3} for number in range(9)}
+    language = detent.json_schema({"type": "object", "properties": members})
+    text = "{" + ", ".join(f'"{name}": "abc"' for name in members).replace('_7": "abc', '_7": "abcd') + "}"
+    with pytest.raises(detent.ArgumentError) as caught:
+        language.parse(text)
+    said, line, caret = str(caught.value).split("\n")
+    assert said.endswith(
+        "where '\"' of the value at /a_member_with_a_long_name_7 is expected, "
+        'by /properties/a_member_with_a_long_name_7/maxLength 3; for example \'…a_long_name_7": "abc"}\''
+    )
+    assert len(line) <= 80 and line[len(caret) - 1] == "d"

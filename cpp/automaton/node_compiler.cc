@@ -147,7 +147,7 @@ void NodeCompiler::build_and_note(const Task& task, std::span<ExprId> parts) {
 ExprId NodeCompiler::compile_scope_node(const Task& task) {
   if (++scope_depth_ > kMaxScopeDepth) throw Error(ErrorKind::limit, "depth", scope_depth_, kMaxScopeDepth);
   const auto compile_part = [this, &task](const NodeRef& part) { return compile(part, task.is_restricted); };
-  const ExprId id = compile_scope(exprs_, *task.node->children()[0], compile_part);
+  const ExprId id = compile_scope(exprs_, meter_, *task.node->children()[0], compile_part);
   --scope_depth_;
   return id;
 }

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "expr/json_string.h"
-#include "expr/lookaround.h"
 
 namespace detent {
 
@@ -199,9 +198,8 @@ bool Derivatives::row_of_json_string(ExprId id, ExprId* out) {
 }
 
 bool Derivatives::row_of_lookbehind(ExprId id, ExprId* out) {
-  LookbehindRow step(exprs_, meter_, class_count_, [this](ExprId part) { return find_row(part); });
-  if (step.derive(id, out)) return true;
-  missing_ = step.missing();
+  if (lookbehind_rows_.derive(id, class_count_, out)) return true;
+  missing_ = lookbehind_rows_.missing();
   return false;
 }
 

@@ -20,6 +20,7 @@
 
 #include "expr/expr_set.h"
 #include "expr/first_bytes.h"
+#include "expr/lookaround.h"
 
 namespace detent {
 
@@ -138,6 +139,7 @@ class Derivatives {
   std::unordered_set<std::uint32_t> seen_;                         // heads without a tail in the linear form at hand
   std::unordered_map<std::uint32_t, std::uint32_t> left_heights_;  // by expression
   FirstBytes first_bytes_{exprs_};
+  LookbehindRows lookbehind_rows_{exprs_, meter_, [this](ExprId id) { return find_row(id); }};
   std::unordered_map<std::uint32_t, bool> shared_rules_;        // is_shared_rule, of rules with a row
   std::vector<ExprId> open_rules_;                              // rules that skip_empty_match is inside
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};  // intersections of two

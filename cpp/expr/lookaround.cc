@@ -1,7 +1,6 @@
 #include "expr/lookaround.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -84,51 +83,72 @@ bool nullable_in(ExprSet& exprs, ExprId id, const std::vector<ExprId>& condition
   }
 }
 
-// Makes contexts of tails with the same residuals. A context of x & y is that of x and that of y, and likewise for
-// unions and complements: the text before decides each condition. So each operand has a row of its own, which states
-// share, and an operand without a condition has no context.
-class ContextMaker {
+}  // namespace
+
+// The residuals that a state carries: the contexts of tails with them, and the residuals after a byte of each class.
+//
+// A context of x & y is that of x and that of y, and likewise for unions and complements: the text before decides each
+// condition. So each operand has a row of its own, which states share, and an operand without a condition has no
+// context. A state of a long chain then has thousands of contexts with the same residuals, whose successors have most
+// tails in common.
+class Residuals {
  public:
-  ContextMaker(ExprSet& exprs, std::vector<ExprId> residuals)
-      : exprs_(exprs), residuals_(std::move(residuals)), conditions_(conditions_of(exprs, residuals_)) {}
+  Residuals(ExprSet& exprs, Meter& meter, std::vector<ExprId> list)
+      : exprs_(exprs), meter_(meter), list_(std::move(list)), conditions_(conditions_of(exprs, list_)) {}
+  ~Residuals() { meter_.release(kEntryBytes * std::ssize(contexts_)); }
+  Residuals(const Residuals&) = delete;
+  Residuals& operator=(const Residuals&) = delete;
 
-  const std::vector<ExprId>& residuals() const { return residuals_; }
+  const std::vector<ExprId>& list() const { return list_; }
+  const std::vector<ExprId>& conditions() const { return conditions_; }
 
-  ExprId make(ExprId tail, int depth = 0) {
+  ExprId context_of(ExprId tail, int depth = 0) {
     check_depth(depth);
     if (!exprs_[tail].has_lookbehind) return tail;
-    if (const auto known = made_.find(tail.value); known != made_.end()) return known->second;
-    return made_[tail.value] = make_new(tail, depth);
+    if (const auto known = contexts_.find(tail.value); known != contexts_.end()) return known->second;
+    const ExprId context = new_context(tail, depth);
+    meter_.allocate(kEntryBytes);
+    contexts_.emplace(tail.value, context);
+    return context;
   }
 
+  std::vector<Residuals*> after;  // by class, once a row has asked
+
  private:
-  ExprId make_new(ExprId tail, int depth) {
+  static constexpr std::int64_t kEntryBytes = 48;  // of contexts_
+
+  ExprId new_context(ExprId tail, int depth) {
     const Expr expr = exprs_[tail];
     switch (expr.op) {
-      case Op::lookbehind_condition: return make(conditions_[expr.lookbehind_index()], depth + 1);
-      case Op::complement: return exprs_.complement(make(expr.part(), depth + 1));
+      case Op::lookbehind_condition: return context_of(conditions_[expr.lookbehind_index()], depth + 1);
+      case Op::complement: return exprs_.complement(context_of(expr.part(), depth + 1));
       case Op::union_of:
       case Op::intersection: {
         std::vector<ExprId> parts(exprs_.operands(tail).begin(), exprs_.operands(tail).end());
-        for (ExprId& part : parts) part = make(part, depth + 1);
+        meter_.step(std::ssize(parts) / 16 + 1);
+        for (ExprId& part : parts) part = context_of(part, depth + 1);
         return expr.op == Op::union_of ? exprs_.union_of(std::move(parts)) : exprs_.intersection(std::move(parts));
       }
-      default: return exprs_.lookbehind_context(tail, residuals_, nullable_in(exprs_, tail, conditions_, 0));
+      default: return exprs_.lookbehind_context(tail, list_, nullable_in(exprs_, tail, conditions_, 0));
     }
   }
 
   ExprSet& exprs_;
-  std::vector<ExprId> residuals_, conditions_;
-  std::unordered_map<std::uint32_t, ExprId> made_;  // by tail
+  Meter& meter_;
+  std::vector<ExprId> list_, conditions_;
+  std::unordered_map<std::uint32_t, ExprId> contexts_;  // by tail
 };
+
+namespace {
 
 class ScopeCompiler {
  public:
-  ScopeCompiler(ExprSet& exprs, const std::function<ExprId(const NodeRef&)>& intern) : exprs_(exprs), intern_(intern) {}
+  ScopeCompiler(ExprSet& exprs, Meter& meter, const std::function<ExprId(const NodeRef&)>& intern)
+      : exprs_(exprs), meter_(meter), intern_(intern) {}
 
   ExprId compile(const Node& body) {
     const ExprId tail = then(body, ExprSet::kEpsilon, 0);
-    return ContextMaker(exprs_, residuals_).make(tail);
+    return Residuals(exprs_, meter_, residuals_).context_of(tail);
   }
 
  private:
@@ -264,17 +284,19 @@ class ScopeCompiler {
   }
 
   ExprSet& exprs_;
+  Meter& meter_;
   const std::function<ExprId(const NodeRef&)>& intern_;
   std::vector<ExprId> residuals_;
 };
 
 }  // namespace
 
-ExprId compile_scope(ExprSet& exprs, const Node& body, const std::function<ExprId(const NodeRef&)>& intern) {
-  return ScopeCompiler(exprs, intern).compile(body);
+ExprId compile_scope(ExprSet& exprs, Meter& meter, const Node& body,
+                     const std::function<ExprId(const NodeRef&)>& intern) {
+  return ScopeCompiler(exprs, meter, intern).compile(body);
 }
 
-std::vector<ExprId> LookbehindRow::row(ExprId id, const std::vector<ExprId>& conditions, int depth) {
+std::vector<ExprId> LookbehindRows::row(ExprId id, const std::vector<ExprId>& conditions, int depth) {
   check_depth(depth);
   meter_.step();
   const Expr& expr = exprs_[id];
@@ -319,21 +341,44 @@ std::vector<ExprId> LookbehindRow::row(ExprId id, const std::vector<ExprId>& con
   }
 }
 
-bool LookbehindRow::derive(ExprId id, ExprId* out) {
-  missing_.clear();
-  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
-  const std::vector<ExprId> residuals(operands.begin() + 1, operands.end());
-  const std::vector<ExprId> conditions = conditions_of(exprs_, residuals);
+LookbehindRows::LookbehindRows(ExprSet& exprs, Meter& meter, FindRow find_row)
+    : exprs_(exprs), meter_(meter), find_row_(std::move(find_row)) {}
+
+LookbehindRows::~LookbehindRows() = default;
+
+Residuals& LookbehindRows::find(std::vector<ExprId> list) {
+  std::unique_ptr<Residuals>& found = residuals_[list];
+  if (!found) found = std::make_unique<Residuals>(exprs_, meter_, std::move(list));
+  return *found;
+}
+
+// Sets `after` of the residuals; or returns false, and rows are missing.
+bool LookbehindRows::follow(Residuals& residuals) {
+  if (!residuals.after.empty()) return true;
   std::vector<std::vector<ExprId>> rows;
-  for (ExprId part : operands) rows.push_back(row(part, conditions, 0));
+  for (ExprId residual : residuals.list()) rows.push_back(row(residual, residuals.conditions(), 0));
   if (!missing_.empty()) return false;
-  std::optional<ContextMaker> maker;  // of the class before
+  std::vector<Residuals*> after;
   for (std::uint32_t c = 0; c < class_count_; ++c) {
-    std::vector<ExprId> after;
-    for (std::size_t i = 1; i < rows.size(); ++i) after.push_back(rows[i][c]);
-    if (!maker || maker->residuals() != after) maker.emplace(exprs_, std::move(after));
-    out[c] = maker->make(rows[0][c]);
+    std::vector<ExprId> list;
+    for (const std::vector<ExprId>& inner : rows) list.push_back(inner[c]);
+    // Neighbouring classes often lead to the same residuals.
+    after.push_back(c > 0 && after.back()->list() == list ? after.back() : &find(std::move(list)));
   }
+  residuals.after = std::move(after);
+  return true;
+}
+
+bool LookbehindRows::derive(ExprId id, std::uint32_t class_count, ExprId* out) {
+  constexpr std::size_t kMaxResiduals = 64;  // where each state has residuals of its own, none are met again
+  if (residuals_.size() > kMaxResiduals) residuals_.clear();
+  missing_.clear();
+  class_count_ = class_count;
+  const std::vector<ExprId> operands(exprs_.operands(id).begin(), exprs_.operands(id).end());
+  Residuals& residuals = find({operands.begin() + 1, operands.end()});
+  const std::vector<ExprId> tails = row(operands[0], residuals.conditions(), 0);
+  if (!follow(residuals) || !missing_.empty()) return false;
+  for (std::uint32_t c = 0; c < class_count_; ++c) out[c] = residuals.after[c]->context_of(tails[c]);
   return true;
 }
 

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "expr/expr_set.h"
@@ -20,29 +22,37 @@ namespace detent {
 
 // Returns the expression of a scope's body. `intern` returns the expression of a node without assertions.
 // Cost: linear in the body, with its counted loops that contain assertions unrolled.
-ExprId compile_scope(ExprSet& exprs, const Node& body, const std::function<ExprId(const NodeRef&)>& intern);
+ExprId compile_scope(ExprSet& exprs, Meter& meter, const Node& body,
+                     const std::function<ExprId(const NodeRef&)>& intern);
 
-// Computes the row of one lookbehind_context expression.
-class LookbehindRow {
+class Residuals;
+
+// Computes the rows of lookbehind_context expressions. What depends on the residuals of a context alone is computed
+// once for all contexts with them.
+class LookbehindRows {
  public:
   using FindRow = std::function<const ExprId*(ExprId)>;
 
   // `find_row` returns the row of an expression without lookbehind, or null if it is not computed.
-  LookbehindRow(ExprSet& exprs, Meter& meter, std::uint32_t class_count, FindRow find_row)
-      : exprs_(exprs), meter_(meter), class_count_(class_count), find_row_(std::move(find_row)) {}
+  LookbehindRows(ExprSet& exprs, Meter& meter, FindRow find_row);
+  ~LookbehindRows();
 
-  // Writes the row of `id` to `out`, or returns false; `missing` then names the rows that must be computed first.
-  bool derive(ExprId id, ExprId* out);
+  // Writes the row of `id`, of `class_count` entries, to `out`; or returns false, and `missing` names the rows that
+  // must be computed first.
+  bool derive(ExprId id, std::uint32_t class_count, ExprId* out);
   const std::vector<ExprId>& missing() const { return missing_; }
 
  private:
   std::vector<ExprId> row(ExprId id, const std::vector<ExprId>& conditions, int depth);
+  Residuals& find(std::vector<ExprId> list);
+  bool follow(Residuals& residuals);
 
   ExprSet& exprs_;
   Meter& meter_;
-  std::uint32_t class_count_;
+  std::uint32_t class_count_ = 0;
   FindRow find_row_;
   std::vector<ExprId> missing_;
+  std::map<std::vector<ExprId>, std::unique_ptr<Residuals>> residuals_;
 };
 
 }  // namespace detent

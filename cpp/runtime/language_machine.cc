@@ -209,8 +209,14 @@ std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
         for_each_id(*vocabulary_, node.token, [&](std::uint32_t id) { visit(id, next); });
       },
       [&](const Subtree& subtree, ExprId next) {
-        for (std::uint32_t k = subtree.first; k < subtree.last; ++k) visit(vocabulary_->ids_in_order()[k], next);
+        for (std::uint32_t id : ids_below(*vocabulary_, subtree)) visit(id, next);
       });
+}
+
+template <class Act>
+void LanguageMachine::each_id(const TokensToState& tokens, Act act) const {
+  if (!tokens.subtree) return for_each_id(*vocabulary_, tokens.token, act);
+  for (std::uint32_t id : ids_below(*vocabulary_, *tokens.subtree)) act(id);
 }
 
 template <class Visit>
@@ -266,51 +272,66 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
 std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
                                                    std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);
-  std::unordered_map<std::uint32_t, std::optional<bool>> verdicts;
-  std::vector<std::pair<std::uint32_t, ExprId>> open, refused;  // tokens, and the states after them
+  Verdicts verdicts;
+  std::vector<TokensToState> fitting, open, refused;
   Budget::Allowance allowance;
   ItemBudget item(*vocabulary_, automaton_, budget_, state, tokens_after);
-  bool removed = false;
-  const auto remove = [&](std::uint32_t id, ExprId next) {
-    if (item.fits(id, next)) return;
-    row[id >> 5] &= ~(1u << (id & 31));
-    removed = true;
-  };
-  std::vector<std::uint32_t> visited(vocabulary_->word_count());
-  const auto visit = [&](std::uint32_t id, ExprId next) {
+  constexpr std::uint32_t kRecent = 256;  // neighbouring tokens lead to few states
+  std::vector<std::pair<ExprId, std::vector<TokensToState>*>> recent(kRecent, {ExprSet::kEmpty, &fitting});
+  const auto visit = [&](const TokensToState& tokens) {
     limit.check();
-    visited[id >> 5] |= 1u << (id & 31);
-    if (automaton_.has_lists() && item.ends_item(id)) next = advance(state, vocabulary_->bytes(id));
-    if (next == ExprSet::kEmpty) return;
-    const auto [verdict, is_new] = verdicts.try_emplace(next.value);
-    if (is_new) verdict->second = budget_.known_to_complete_within(next, tokens_after, allowance);
-    if (!verdict->second) {
-      open.emplace_back(id, next);
-    } else if (!*verdict->second) {
-      refused.emplace_back(id, next);
+    if (tokens.state == ExprSet::kEmpty) return fitting.push_back(tokens);
+    auto& [state_of_list, list] = recent[tokens.state.value % kRecent];
+    if (tokens.state != state_of_list) {
+      const auto [verdict, is_new] = verdicts.try_emplace(tokens.state.value);
+      if (is_new) verdict->second = budget_.known_to_complete_within(tokens.state, tokens_after, allowance);
+      state_of_list = tokens.state;
+      list = !verdict->second ? &open : *verdict->second ? &fitting : &refused;
     }
+    list->push_back(tokens);
   };
-  bool is_whole = true;
+  bool is_whole = true, removed = false;
   try {
-    walk_ids(state, visit);
+    if (automaton_.has_lists()) {
+      walk_ids(state, [&](std::uint32_t id, ExprId next) {
+        visit({item.ends_item(id) ? advance(state, vocabulary_->bytes(id)) : next, id});
+      });
+    } else {
+      walk(
+          state, [&](const TrieNode& node, ExprId next) { visit({next, node.token}); },
+          [&](const Subtree& subtree, ExprId next) { visit({next, TrieNode::kNoToken, &subtree}); });
+    }
   } catch (const TooMuchWork&) {
     is_whole = false;
     removed = true;
+    std::vector<std::uint32_t> visited(vocabulary_->word_count());
+    for (const auto* found : {&fitting, &open, &refused}) {
+      for (const TokensToState& tokens : *found) {
+        each_id(tokens, [&visited](std::uint32_t id) { visited[id >> 5] |= 1u << (id & 31); });
+      }
+    }
     for (std::size_t i = 0; i < visited.size(); ++i) row[i] &= visited[i];
   }
   search_open(verdicts, tokens_after, allowance);
   // Tokens with escapes come last: each needs a completion of its own.
-  const auto has_escape = [&](const auto& each) {
-    return vocabulary_->bytes(each.first).find('\\') != std::string::npos;
+  const auto has_escape = [&](const TokensToState& tokens) {
+    return vocabulary_->bytes(tokens.token).find('\\') != std::string::npos;
   };
   if (automaton_.has_lists()) std::ranges::stable_partition(refused, std::not_fn(has_escape));
-  for (const auto& [id, next] : refused) remove(id, next);
-  for (const auto& [id, next] : open) {
-    if (!*verdicts[next.value]) remove(id, next);
+  std::erase_if(open, [&](const TokensToState& tokens) { return *verdicts[tokens.state.value]; });
+  for (const auto* found : {&refused, &open}) {
+    for (const TokensToState& tokens : *found) {
+      each_id(tokens, [&](std::uint32_t id) {
+        if (item.fits(id, tokens.state)) return;
+        row[id >> 5] &= ~(1u << (id & 31));
+        removed = true;
+      });
+    }
   }
   if (removed) allow_known_completion(state, tokens_after + 1, row);
   if (!is_whole) {
-    if (!accepting(state) && std::all_of(row, row + visited.size(), [](std::uint32_t word) { return word == 0; })) {
+    const std::span<const std::uint32_t> words(row, vocabulary_->word_count());
+    if (!accepting(state) && std::ranges::all_of(words, [](std::uint32_t word) { return word == 0; })) {
       return std::nullopt;
     }
     if (accepting(state)) allow_eos(row);
@@ -323,8 +344,7 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
 }
 
 // Searches where the bounds leave a verdict open.
-void LanguageMachine::search_open(std::unordered_map<std::uint32_t, std::optional<bool>>& verdicts,
-                                  std::uint32_t tokens, Budget::Allowance& allowance) {
+void LanguageMachine::search_open(Verdicts& verdicts, std::uint32_t tokens, Budget::Allowance& allowance) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> open;  // upper bounds, and the states
   for (const auto& [next, verdict] : verdicts) {
     if (!verdict) open.emplace_back(budget_.upper_bound(ExprId{next}), next);

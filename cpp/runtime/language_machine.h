@@ -90,10 +90,19 @@ class LanguageMachine final : public TokenMachine {
   // Throws TooMuchWork when a walk exceeds its work limit.
   class WorkLimit;
   struct TooMuchWork {};
+  // Whether the states after tokens fit a budget, by state; nothing where only a search tells.
+  using Verdicts = std::unordered_map<std::uint32_t, std::optional<bool>>;
+  // The tokens of a trie node, or of a whole subtree, and the state that all of them lead to.
+  struct TokensToState {
+    ExprId state;
+    std::uint32_t token = TrieNode::kNoToken;
+    const Subtree* subtree = nullptr;
+  };
+  template <class Act>
+  void each_id(const TokensToState& tokens, Act act) const;
   std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
                                     std::int64_t max_work);
-  void search_open(std::unordered_map<std::uint32_t, std::optional<bool>>& verdicts, std::uint32_t tokens,
-                   Budget::Allowance& allowance);
+  void search_open(Verdicts& verdicts, std::uint32_t tokens, Budget::Allowance& allowance);
   void allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).
   template <class Visit, class VisitAll>

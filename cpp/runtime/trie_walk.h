@@ -41,6 +41,11 @@ void for_each_id(const Vocabulary& vocabulary, std::uint32_t token, Act act) {
   }
 }
 
+// The ids of the tokens of a subtree.
+inline std::span<const std::uint32_t> ids_below(const Vocabulary& vocabulary, const Subtree& subtree) {
+  return std::span(vocabulary.ids_in_order()).subspan(subtree.first, subtree.last - subtree.first);
+}
+
 // Calls act(id) for each token that begins with a byte of a set.
 template <class Act>
 void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
@@ -48,9 +53,7 @@ void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act
   for (std::size_t i = 0; i < trie.size(); i = trie[i].next) {
     if (!bytes.contains(trie[i].byte)) continue;
     if (trie[i].subtree) {
-      const Subtree& subtree = vocabulary.subtrees()[trie[i].subtree];
-      const std::span<const std::uint32_t> ids = vocabulary.ids_in_order();
-      for (std::uint32_t id : ids.subspan(subtree.first, subtree.last - subtree.first)) act(id);
+      for (std::uint32_t id : ids_below(vocabulary, vocabulary.subtrees()[trie[i].subtree])) act(id);
     } else {
       for (std::size_t below = i; below < trie[i].next; ++below) for_each_id(vocabulary, trie[below].token, act);
     }

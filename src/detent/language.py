@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from importlib import import_module
 from operator import index
@@ -14,7 +15,7 @@ from detent import _core
 from detent.errors import ArgumentError, EmptyLanguageError, LimitError
 from detent.limits import Limits
 from detent.mismatch import Mismatch, explain, explain_empty
-from detent.origin import MAX_OPERANDS, NO_ORIGIN, Derived, Form, Origin
+from detent.origin import MAX_OPERANDS, NO_ORIGIN, Alternatives, Derived, Form, Origin
 from detent.queries import ByteDfa
 from detent.suggestions import as_language, suggests_names
 from detent.values import Capture, Concatenation, Items, Narrowed, OptionalValue, UnionValue
@@ -38,6 +39,9 @@ else:
     T_co = TypeVar("T_co", covariant=True)
 
 __all__ = ["Language"]
+
+_LITERAL = re.compile(r"b?'(?:[^'\\]|\\.)*'|b?\"(?:[^\"\\]|\\.)*\"")
+"""The description of a fixed text, which needs no parentheses."""
 
 _REFLECTED = {"|": "__ror__", "&": "__rand__", "-": "__rsub__", "+": "__radd__"}
 """The methods by which other objects combine with a language."""
@@ -429,7 +433,7 @@ class Language(Generic[T_co]):
         """
         mismatch = self.why(text)
         if mismatch is not None:
-            raise ArgumentError(f"{_shorten(mismatch.text)!r} is {mismatch}")
+            raise ArgumentError(f"{_shorten(mismatch.text, 40)!r} is {mismatch}")
         if not isinstance(text, str):
             try:
                 text = bytes(text).decode()
@@ -640,8 +644,11 @@ def _check_count(noun: str, count: int) -> int:
 
 
 def _group(language: Language) -> str:
-    return f"({language.description})" if " " in language.description else language.description
+    shown = language.description
+    return f"({shown})" if " " in shown and not _LITERAL.fullmatch(shown) else shown
 
 
 def _infix(left: Language, operator: str, right: Language) -> str:
-    return f"{_group(left)} {operator} {_group(right)}"
+    form, source = left._origin.form, left._origin.source
+    is_chain = isinstance(source, Alternatives) if operator == "|" else form is not None and form.operator == operator
+    return f"{left.description if is_chain else _group(left)} {operator} {_group(right)}"

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from detent.language import Language
     from detent.origin import Form
 
-__all__ = ["Mismatch", "explain", "explain_empty"]
+__all__ = ["Mismatch", "conflict_of", "explain", "explain_empty"]
 
 _MAX_SHOWN = 60
-"""Characters of the text before and after the position that a message shows."""
+"""Characters of a description or an example that a message shows."""
+
+_AROUND = 38
+"""Characters of the text before and after the position that a message shows: the caret stays below in 80 columns."""
+
+_MOST_BYTES = 440
+"""What a message may have beside the text that `Language.parse` puts before it, so that errors need not be clipped."""
+
+_SHOWN_KINDS = ("keyword", "word", "order")
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Mismatch:
     hint: str | None = None
     _language: Language[Any] | None = field(default=None, repr=False, compare=False)
     _data: bytes = field(default=b"", repr=False, compare=False)
-    _has_keywords: bool = field(default=False, repr=False, compare=False)
+    _has_reasons: bool = field(default=False, repr=False, compare=False)
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
@@ -75,15 +83,22 @@ class Mismatch:
     def __str__(self) -> str:
         found = repr(self.text[self.position]) if self.position < len(self.text) else "the end of the text"
         where = f" of {self.part}" if self.part else ""
-        example = f"; for example {_cut(self.example)!r}" if self.example is not None else ""
-        start = max(0, self.position - _MAX_SHOWN)
-        line = printable(self.text[start : self.position + _MAX_SHOWN])
+        example = f"; for example {self._shown_example()!r}" if self.example is not None else ""
+        start = max(0, self.position - _AROUND)
+        line = printable(self.text[start : self.position + _AROUND])
         caret = " " * len(printable(self.text[start : self.position]))
-        keywords = [each for each in self.reasons if each.kind == "keyword"] if self._has_keywords else []
-        by = f", by {listed(keywords)}" if keywords else ""
-        wanted = f"{self.expected}{where} is expected{by}{example}"
-        hint = f"\n{self.hint}" if self.hint else ""
-        return f"not in {self.rule}: character {self.position} is {found} where {wanted}\n  {line}\n  {caret}^{hint}"
+        named = [each for each in self.reasons if each.kind in _SHOWN_KINDS] if self._has_reasons else []
+        by = f", by {listed(named)}" if named else ""
+        said = f"not in {self.rule}: character {self.position} is {found} where {self.expected}{where} is expected{by}"
+        shown = f"\n  {line}\n  {caret}^" + (f"\n{self.hint}" if self.hint else "")
+        whole = said + example + shown
+        return whole if len(whole.encode(errors="replace")) <= _MOST_BYTES else said + shown
+
+    def _shown_example(self) -> str:
+        """Return the example from a little before the position on, where it is long."""
+        example = self.example or ""
+        start = max(0, self.position - _MAX_SHOWN // 3) if len(example) > _MAX_SHOWN else 0
+        return ("…" if start else "") + _cut(example[start:])
 
 
 _EXCLUSION = "it asks for things that exclude each other"
@@ -105,7 +120,7 @@ class _Reason(NamedTuple):
     expected: str
     part: str | None = None
     hint: str | None = None
-    has_keywords: bool = False
+    has_reasons: bool = False
 
 
 def explain(language: Language[Any], data: bytes) -> Mismatch:
@@ -129,17 +144,21 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
         reason.hint,
         language,
         data,
-        reason.has_keywords,
+        reason.has_reasons,
     )
 
 
 def explain_empty(language: Language[Any]) -> EmptyLanguageError:
     """Return the error for a language without texts; it names the parts that exclude each other."""
+    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {conflict_of(language)}")
+
+
+def conflict_of(language: Language[Any]) -> str:
+    """Return why a language has no text."""
     try:
-        reason = _conflict(language, MAX_NESTING)
+        return _conflict(language, MAX_NESTING)
     except LimitError:
-        reason = _EXCLUSION
-    return EmptyLanguageError(f"{_shortened(repr(language))} has no text: {reason}")
+        return _EXCLUSION
 
 
 def _conflict(language: Language[Any], depth: int) -> str:
@@ -181,9 +200,9 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
     if form is not None:
         operands = form.operands()
         if form.operator == "-" and operands[0].accepts(data):
-            # The whole text is excluded: no character of it is wrong by itself.
-            excluded = next(each.description for each in operands[1:] if each.accepts(data))
-            return whole._replace(part=f"the rule without {excluded}")
+            # The whole text is excluded: no character of it is wrong by itself. Escapes in it may hide the word.
+            excluding = [each for each in operands[1:] if each.accepts(data)] or operands[1:]
+            return whole._replace(part=f"the rule without {excluding[0].description}", has_reasons=True)
         try:
             explain_operands = _explain_parts if form.operator == "+" else _explain_conditions
             found = explain_operands(form, data, whole, depth)
@@ -191,13 +210,14 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
             found = None
         if found is not None:
             return found
+        whole = whole._replace(has_reasons=form.operator != "+")  # words in strings, which no operand finds by itself
     if source is None:
         return whole
     known = source.expected(dfa, data, position)
     expected, part = known or (whole.expected, None)
-    # Bytes say little of a value that a keyword refuses; kinds of values and names of members say enough.
+    # Bytes say little of what a keyword or a word refuses; kinds of values and names of members say enough.
     are_bytes = known is not None and expected == whole.expected
-    return whole._replace(expected=expected, part=part, hint=source.hint(data), has_keywords=are_bytes)
+    return whole._replace(expected=expected, part=part, hint=source.hint(data), has_reasons=are_bytes)
 
 
 def _explain_conditions(form: Form, data: bytes, whole: _Reason, depth: int) -> _Reason | None:

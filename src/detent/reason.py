@@ -4,8 +4,8 @@ A continuation is a text that may stand, and the byte, or the end, that may not 
 reasons:
 
 - *Conditions* that must all hold: keywords of a schema, excluded words, operands of ``&``, assertions of a pattern. The
-  reason is a smallest set: together these conditions refuse the continuation, and without any one of them the others
-  allow it. (Minimal unsatisfiable subsets, by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
+  reason is a smallest set: together these conditions allow the text and refuse the continuation, and without any one of
+  them the others do not. (Minimal unsatisfiable subsets, by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
 - *Locations* of which one must go on: items of a pattern, terminals in rules of a grammar, operands of ``|``. The
   reason is all locations that could read the next byte of some text of the language; none of them reads this one.
   In a turn the locations are its parts; arguments and answers that are open have reasons of their own.
@@ -134,10 +134,11 @@ class Continuation(NamedTuple):
     is_excluded: bool = False
 
     def is_refused(self, dfa: ByteDfa) -> bool:
-        """Return whether a language alone refuses the continuation, or the text itself."""
-        if not self.following:
-            return not dfa.accepts(self.text)
-        return dfa.after(self.text + self.following) == 0
+        """Return whether a language alone has the text, as the beginning of another, and refuses the continuation."""
+        state = dfa.after(self.text)
+        if state == 0:
+            return False
+        return dfa.step(state, self.following[0]) == 0 if self.following else not dfa.is_accepting(state)
 
     def is_refused_by(self, node: _core.Node) -> bool:
         """Return whether the language of a node and those beside it refuse; False if a limit is reached."""

@@ -52,17 +52,17 @@ def raw(url: str, data: bytes, *, wait: float = 5.0) -> bytes:
 @pytest.mark.parametrize(
     ("path", "body", "param"),
     [
-        (CHAT, {"messages": [{}] * 200_000}, "messages[0]"),
+        (CHAT, {"messages": [{}] * 200_000}, "messages[0].role"),
         (CHAT, {"messages": ASK, "x" * 3_000_000: 1}, "x" * 80),
         (CHAT, {"messages": ASK, "model": "x" * 3_000_000}, "model"),
         (CHAT, {"messages": [{"role": "user", "content": "word " * 600_000}]}, "messages"),
-        (CHAT, {"messages": [{"role": "x" * 1_000_000, "content": "Hi"}]}, "messages[0]"),
+        (CHAT, {"messages": [{"role": "x" * 1_000_000, "content": "Hi"}]}, "messages[0].role"),
         (
             CHAT,
             {"messages": ASK, "tool_choice": {"type": "function", "function": {"name": "x" * 10**6}}},
             "tool_choice",
         ),
-        (CHAT, {"messages": ASK, "response_format": {"type": "x" * 1_000_000}}, "response_format"),
+        (CHAT, {"messages": ASK, "response_format": {"type": "x" * 1_000_000}}, "response_format.type"),
         (CHAT, {"messages": ASK, "logit_bias": {"9" * 1_000_000: "x"}}, "logit_bias." + "9" * 69),
         ("/v1/completions", {"prompt": "word " * 600_000}, "prompt"),
         ("/v1/completions", {"prompt": ["x"] * 100_000}, "prompt"),

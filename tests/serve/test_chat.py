@@ -38,6 +38,7 @@ UNNAMED = [{"properties": each} for each in (None, 5, ["a", 1], "ab")]
 MALFORMED = [{"properties": {"a": each}} for each in (5, {"enum": 5}, {"enum": {"b": 1}})]
 ASK = [{"role": "user", "content": "What is the weather in Oslo in celsius?"}]
 TALK = [{"role": "user", "content": "Can we talk?"}]
+ROLES = "'system', 'developer', 'user', 'assistant' or 'tool'"
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": True}}
 
 
@@ -204,6 +205,35 @@ class TestChat:
         if param is not None:
             assert caught.value.param == param
 
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ({"ban": "talk"}, "ban: Input should be a valid array or an object"),
+            ({"ban": ["a", ""]}, "ban[1]: String should have at least 1 character (1 more error)"),
+            (
+                {"tool_choice": "f", "tools": TOOLS},
+                "tool_choice: Input should be 'none', 'auto' or 'required' or an object",
+            ),
+            ({"tools": [WEATHER]}, "tools[0].type: Field required"),
+            ({"messages": [{"role": "usr"}]}, f"messages[0].role: Input should be {ROLES}, got 'usr'"),
+            ({"structured_outputs": {"choice": []}}, "choice must be a list of texts, at least one, got []"),
+        ],
+    )
+    def test_an_error_says_what_the_field_may_be(self, client: Any, body: dict[str, Any], message: str) -> None:
+        import openai
+
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.post("/chat/completions", body={"messages": ASK, **body}, cast_to=object)
+        assert caught.value.body["message"] == message and caught.value.param is not None
+
+    def test_an_answer_without_a_text_has_the_keywords_that_exclude_each_other(self, client: Any) -> None:
+        import openai
+
+        schema = {"type": "array", "minItems": 3, "maxItems": 2}
+        wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+        with pytest.raises(openai.BadRequestError, match="minItems 3 and maxItems 2 exclude each other"):
+            chat(client, response_format=wanted)
+
     @pytest.mark.parametrize("max_tokens", [16, 18, 20])
     def test_what_a_rule_holds_is_not_cut_off(self, client: Any, max_tokens: int) -> None:
         """Clients discard what ended by "length", and this text is complete."""
@@ -310,7 +340,7 @@ class TestResponses:
         [
             ({"previous_response_id": "x"}, "previous_response_id"),
             ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": 3}}}}, "text.format.schema"),
-            ({"tools": [{"type": "web_search"}]}, "tools[0]"),
+            ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
             (
                 {"tools": [{"type": "function", "name": "f"}], "tool_choice": {"type": "function", "name": "none"}},
                 "tool_choice.name",

@@ -115,7 +115,7 @@ def test_a_report(client: Any) -> None:
         ({"n": 99}, "n", "most"),
         ({"temperature": -1}, "temperature", "greater"),
         ({"model": "gpt-9"}, "model", "gpt-9"),
-        ({"ban": [""]}, None, "ban"),
+        ({"ban": [""]}, "ban[0]", "at least 1"),
     ],
 )
 def test_an_error_names_the_field(client: Any, body: dict[str, Any], param: str | None, words: str) -> None:

@@ -18,6 +18,8 @@ __all__ = ["ApiError", "from_detent", "from_validation"]
 _RAISE_LIMITS = re.compile(r",? or raise Limits\([a-z_]+=\.\.\.\)(?: in compile)?")
 """Advice to a program, which a request over HTTP cannot follow."""
 
+_SHOULD_BE = "Input should be "
+_OF_TAGS = ("union_tag_not_found", "union_tag_invalid")
 _OF_FIELDS = ("unknown_field", "unsupported_field")
 
 
@@ -90,12 +92,31 @@ def from_validation(error: ValidationError, data: object) -> ApiError:
     errors = error.errors(include_url=False)
     first = min(errors, key=lambda each: (each["type"] not in _OF_FIELDS, -len(each["loc"])))
     is_field = first["type"] in _OF_FIELDS
-    location = _in_data(first["loc"], data, is_missing=first["type"] == "missing")
+    location = _location(first, data)
     param = field_path([*location, first["ctx"]["field"]] if is_field else location)
-    more = f" ({len(errors) - 1} more errors)" if len(errors) > 1 else ""
+    # A field that may be of several types has an error for each of them.
+    here = [first] if is_field else [each for each in errors if _location(each, data) == location]
+    said = list(dict.fromkeys(_said(each) for each in here))
+    message = " or ".join([said[0], *(each.removeprefix(_SHOULD_BE) for each in said[1:])])
+    others = len(errors) - len(here)
+    more = f" ({others} more error{'s' if others > 1 else ''})" if others else ""
     where = f"{param}: " if param else ""
     code = "unknown_parameter" if first["type"] == "unknown_field" else "invalid_value"
-    return ApiError(400, f"{where}{first['msg']}{more}", param=param or None, code=code)
+    return ApiError(400, f"{where}{message}{more}", param=param or None, code=code)
+
+
+def _location(error: Any, data: object) -> list[int | str]:
+    """Return the path of the field that an error is about; of a wrong type, that of the field that names it."""
+    path = _in_data(error["loc"], data, is_missing=error["type"] == "missing")
+    return [*path, error["ctx"]["discriminator"].strip("'")] if error["type"] in _OF_TAGS else path
+
+
+def _said(error: Any) -> str:
+    if error["type"] == "union_tag_not_found":
+        return "Field required"
+    if error["type"] == "union_tag_invalid":
+        return f"{_SHOULD_BE}{' or '.join(error['ctx']['expected_tags'].rsplit(', ', 1))}, got {error['ctx']['tag']!r}"
+    return str(error["msg"])
 
 
 def _in_data(location: Sequence[int | str], data: object, *, is_missing: bool) -> list[int | str]:

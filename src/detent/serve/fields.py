@@ -20,6 +20,9 @@ Schema: TypeAlias = dict[str, Any] | StrictBool
 #: A list that is read up to its first error: a body of wrong items must not cost an error for each of them.
 Many: TypeAlias = Annotated[list[_Item], Field(fail_fast=True)]
 
+#: A word that is banned.
+Word: TypeAlias = Annotated[str, Field(min_length=1)]
+
 #: A field of OpenAI's API that says nothing about the text: labels, caching, accounting.
 Inert: TypeAlias = Any
 
@@ -92,7 +95,7 @@ class SamplingFields(Fields):
 class Ban(Fields):
     """Words that the text must not contain."""
 
-    words: Many[str] = Field(min_length=1)
+    words: Many[Word] = Field(min_length=1)
     mode: Literal["rewind", "mask"] = "rewind"
     ignore_case: StrictBool = False
     whole_words: StrictBool = False
@@ -103,6 +106,6 @@ class Body(SamplingFields):
 
     model: str | None = None
     stream: StrictBool = False
-    ban: Many[str] | Ban | None = None
+    ban: Many[Word] | Ban | None = None
     canonical: StrictBool | Literal["approximate"] | None = None
     report: StrictBool = False

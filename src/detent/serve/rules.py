@@ -67,7 +67,7 @@ def schema_rule(param: str, schema: object) -> Rule:
             raise ApiError(400, f"{param}: not a JSON text: {error}", param=param, code="invalid_value") from None
     if not isinstance(schema, (dict, bool)):
         raise ApiError(400, f"{param}: a JSON Schema is an object or a boolean", param=param, code="invalid_value")
-    return _rule(param, RequestRule.of("json", schema))
+    return _rule(param, "json", schema)
 
 
 def rule_of(
@@ -86,7 +86,7 @@ def rule_of(
     elif isinstance(response_format, JsonSchemaFormat):
         found.append(schema_rule("response_format.json_schema.schema", response_format.json_schema.schema_))
     elif isinstance(response_format, StructuralTagFormat):
-        found.append(_tag_rule("response_format", response_format.model_dump()))
+        found.append(_rule("response_format", "structural_tag", response_format.model_dump()))
     outputs = fields.structured_outputs
     if outputs is not None:
         found += _named_rules(
@@ -95,7 +95,7 @@ def rule_of(
         if outputs.json_object:
             found.append(schema_rule("structured_outputs.json_object", {"type": "object"}))
         if outputs.structural_tag is not None:
-            found.append(_tag_rule("structured_outputs.structural_tag", outputs.structural_tag))
+            found.append(_rule("structured_outputs.structural_tag", "structural_tag", outputs.structural_tag))
     found += _named_rules(
         "", fields.guided_json, fields.guided_regex, fields.guided_choice, fields.guided_grammar, prefix="guided_"
     )
@@ -117,26 +117,23 @@ def _named_rules(
         rules.append(schema_rule(f"{path}{prefix}json", schema))
     for kind, value in (("regex", pattern), ("choice", choices), ("grammar", text)):
         if value is not None:
-            rules.append(_rule(f"{path}{prefix}{kind}", RequestRule.of(kind, value)))
+            rules.append(_rule(f"{path}{prefix}{kind}", kind, value))
     return rules
 
 
 def regex_rule(param: str, pattern: str) -> Rule:
     """Return the rule of a regular expression."""
-    return _rule(param, RequestRule.of("regex", pattern))
+    return _rule(param, "regex", pattern)
 
 
 def grammar_rule(param: str, text: str) -> Rule:
     """Return the rule of a grammar, in Lark's notation or in GBNF."""
-    return _rule(param, RequestRule.of("grammar", text))
+    return _rule(param, "grammar", text)
 
 
-def _rule(param: str, rule: RequestRule) -> Rule:
-    return Rule(param, f"{rule.kind} {rule.text}", rule.language)
-
-
-def _tag_rule(param: str, value: object) -> Rule:
+def _rule(param: str, kind: str, value: object) -> Rule:
     try:
-        return _rule(param, RequestRule.of("structural_tag", value))
+        rule = RequestRule.of(kind, value)
     except DetentError as error:
         raise from_detent(error, param) from error
+    return Rule(param, f"{rule.kind} {rule.text}", rule.language)

@@ -16,6 +16,7 @@ from typing import Any
 from detent import _core
 from detent.errors import DetentError
 from detent.language import Language
+from detent.mismatch import conflict_of
 from detent.queries import ByteDfa
 from detent.reason import Continuation, Reason
 from detent.reason_search import find_reasons
@@ -81,8 +82,10 @@ class TurnSource:
         if self.value.answer is not None:
             yield "the answer", self.value.answer
 
-    def conflict(self) -> None:
-        """Return None: a turn has texts, or its parts say why not."""
+    def conflict(self) -> str | None:
+        """Return why the answer has no text; None if it has one."""
+        answer = self.value.answer
+        return f"its answer has none, {conflict_of(answer)}" if answer is not None and answer.is_empty() else None
 
     def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
         """Return the open parts, or what refuses the continuation in those that have rules of their own."""

@@ -63,6 +63,7 @@ def test_syntax(text, accepted, refused):
     ("text", "line", "column", "words"),
     [
         ("root ::= a", 1, 10, "'a' is not defined"),
+        ('root ::= item\nitems ::= "a"', 1, 10, "define it, or correct the name; did you mean 'items'"),
         ('root ::= "a"\n  | (', 2, 3, "ends with its line"),
         ('root ::= (\n "a"', 1, 10, "not closed"),
         ('root := "a"', 1, 6, "::= is missing"),

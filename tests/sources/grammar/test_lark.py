@@ -91,6 +91,12 @@ def test_syntax(text, accepted, refused, lexer):
         ('start: "a" ~ 5..2', 1, 12, "impossible"),
         ('start: "a" ~ -1', 1, 14, "below 0"),
         ("start: x", 1, 8, "'x' is not defined"),
+        ('start: valeu\nvalue: "x"', 1, 8, "define it; did you mean 'value'"),
+        ("start: NUMBR\n%import common.NUMBER", 1, 8, "define it; did you mean 'NUMBER'"),
+        ("start: WORDS\n%import common.WORDS", 2, 1, "correct the name; did you mean 'WORD'"),
+        ('Start: "x"', 1, 1, "small letters and capitals"),
+        ('start = "x"', 1, 7, "write name: ..."),
+        ('start: "x"\n%ignore\n', 2, 1, "%ignore names nothing"),
         ("start: A\nB: A\nA: B", 3, 4, "calls itself"),
         ("start: A\nA: x\nx: A", 2, 4, "calls a rule"),
         ('start: "a"\nstart: "b"', 2, 1, "defined twice"),
@@ -272,3 +278,15 @@ def test_errors_of_a_nested_schema_say_where_it_stands(schema: str, kind: type[d
     with pytest.raises(kind, match=r"^%json at line 3, column 8: ") as raised:
         grammar(text)
     assert (raised.value.position, raised.value.line, raised.value.column) == (text.rindex("%json"), 3, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('start: a\na: a "x"', "calls rules that call themselves"),
+        ('start: A b\nb: "x" | "y"\nA: /[a-z]+/', "the contextual lexer reads other terminals"),
+    ],
+)
+def test_a_grammar_without_texts_says_whether_its_lexer_is_the_cause(text, words):
+    with pytest.raises(detent.EmptyLanguageError, match=words):
+        grammar(text, lexer="contextual")

@@ -56,7 +56,7 @@ def outcome_of_python(text: str, spelling: Any, is_ordered: bool) -> tuple[Any, 
 
 def read(text: str, spelling: Any, is_ordered: bool) -> PlainText | None:
     reader = open_text(text, spelling, is_ordered=is_ordered)
-    return None if reader is None else read_plain_text(reader)
+    return None if reader is None else read_plain_text(reader, text)
 
 
 def outcome_of_core(text: str, spelling: Any, is_ordered: bool) -> tuple[Any, ...] | None:

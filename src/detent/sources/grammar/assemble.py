@@ -13,6 +13,7 @@ from detent.sources.grammar.lower import Lowering, concatenation, repetition, un
 from detent.sources.grammar.productions import EPSILON, Grammar, Symbol, Terminal
 from detent.sources.grammar.tree import RuleName, TerminalNode, Tree
 from detent.sources.nodes import short_repr
+from detent.suggestions import did_you_mean
 
 __all__ = ["assemble", "check_text", "finish"]
 
@@ -46,7 +47,8 @@ def assemble(rules: dict[str, tuple[Tree, int]], start: str, source: GrammarText
 
     def rule(name: RuleName) -> Symbol:
         if name.name not in numbers:
-            source.malformed(f"rule {name.name!r} is not defined", name.offset, "define it, or correct the name")
+            remedy = f"define it, or correct the name{did_you_mean(name.name, rules)}"
+            source.malformed(f"rule {name.name!r} is not defined", name.offset, remedy)
         return numbers[name.name]
 
     lowering = Lowering(grammar, _terminal, rule)

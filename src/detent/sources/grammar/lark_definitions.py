@@ -31,6 +31,7 @@ from detent.sources.grammar.tree import (
     Tree,
     Union,
 )
+from detent.suggestions import did_you_mean
 
 __all__ = ["Definitions", "leaves"]
 
@@ -102,7 +103,8 @@ class Definitions:
                 what = f"%import {path}: {name} gets its text from a program"
                 self.source.unsupported(what, statement.offset, "import parts that do without it")
             if name not in library.all:
-                self.source.malformed(f"{path} has no {name!r}", statement.offset, "correct the name")
+                remedy = f"correct the name{did_you_mean(name, library.all)}"
+                self.source.malformed(f"{path} has no {name!r}", statement.offset, remedy)
             for called in _called(library.all[name]):
                 if called not in renamed:
                     renamed[called] = _mangled(called, path)
@@ -121,7 +123,8 @@ class Definitions:
                 name = leaf.name if isinstance(leaf, RuleName) else _name_of(leaf)
                 if name is not None and name not in known and name not in definition.parameters:
                     noun = "rule" if name.strip("_").islower() else "terminal"
-                    self.source.malformed(f"{noun} {name!r} is not defined", max(leaf.offset, 0), "define it")
+                    remedy = f"define it{did_you_mean(name, self._own_names())}"
+                    self.source.malformed(f"{noun} {name!r} is not defined", max(leaf.offset, 0), remedy)
                 if name is not None and name in self.all:
                     count = (
                         len(leaf.value.arguments)
@@ -135,7 +138,12 @@ class Definitions:
                         self.source.malformed(what, max(leaf.offset, 0), "give it as many as it has parameters")
         for name in self.ignored:
             if name not in self.all:
-                raise PatternSyntaxError(f"%ignore {name}: the terminal is not defined; define or import it")
+                meant = did_you_mean(name, self._own_names())
+                raise PatternSyntaxError(f"%ignore {name}: the terminal is not defined; define or import it{meant}")
+
+    def _own_names(self) -> list[str]:
+        """Return the names that the grammar itself defines or imports."""
+        return [name for name in self.all if "__" not in name]
 
 
 @cache

@@ -208,6 +208,8 @@ class _LarkParser:
         what = f"{character!r} has no meaning here"
         if self.text.startswith("::=", start - 2):
             self.source.malformed(what, start, "detent.gbnf and detent.ebnf read rules with ::=; Lark writes name: ...")
+        if character == "=":
+            self.source.malformed(what, start, 'write name: ..., with texts in "..."')
         self.source.malformed(what, start, 'texts stand in "...", regexes in /.../')
 
     def advance(self) -> _Token:
@@ -269,11 +271,16 @@ class _LarkParser:
             self.advance()
             number = self.expect("number", None, "a priority is missing after the dot", "write NAME.2: ...")
             priority = _number(number.text.lstrip("+-")) * (-1 if number.text.startswith("-") else 1)
+        if self.token.kind in ("rule", "terminal") and self.token.offset == name.offset + len(name.text):
+            what = "a name has small letters and capitals"
+            self.source.malformed(what, name.offset, "write rules in small letters, terminals in capitals")
         self.expect("sign", ":", "a colon is missing after the name", "write name: ...")
         tree = self.expression(name.kind == "terminal")
         return Definition(name.text, tree, name.offset, name.kind == "terminal", tuple(parameters), priority, mode)
 
     def ignored(self, offset: int) -> Ignored:
+        if self.token.kind in ("newline", "end"):
+            self.source.malformed("%ignore names nothing", offset, "write a terminal, a text or a /regex/ after it")
         return Ignored(self.expression(True), offset)
 
     def declared(self, offset: int) -> Declaration:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from detent import _core
-from detent.errors import UnsupportedError
+from detent.errors import EmptyLanguageError, LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.sources.diagnostics import GrammarText
 from detent.sources.grammar.assemble import finish
@@ -19,7 +21,7 @@ from detent.sources.grammar.terminals import Terminals
 __all__ = ["read_lark"]
 
 _UNREADABLE = (
-    "no derivation ends, or the contextual lexer reads other terminals than the rules expect; "
+    "the contextual lexer reads other terminals than the rules expect; "
     "separate them, give them priorities, or pass lexer='dynamic_complete'"
 )
 
@@ -44,4 +46,9 @@ def read_lark(text: str, start: str, lexer: str, limits: Limits) -> tuple[_core.
     if automaton is None or "reduce/reduce" in conflicts:
         return finish(dynamic_productions(rules, limits, complete=True), start), "dynamic_complete"
     grammar = annotate_lexer_states(automaton, Guards(Terminals(rules)), limits.pattern_size)
-    return finish(grammar, start, _UNREADABLE), "contextual"
+    try:
+        return finish(grammar, start, _UNREADABLE), "contextual"
+    except EmptyLanguageError:
+        with suppress(LimitError, UnsupportedError):
+            finish(dynamic_productions(rules, limits, complete=True), start)  # raises where no derivation ends
+        raise

@@ -181,7 +181,7 @@ def json_schema(
     if is_text and not (lenient or formats) and bounds is DEFAULT_LIMITS:
         check_size(source, bounds)
         reader = open_text(source, json_spelling(spelling, whitespace), is_ordered=order == "schema")
-        plain = None if reader is None else read_plain_text(reader)
+        plain = None if reader is None else read_plain_text(reader, source)
         if plain is not None:
             return Language(plain.node, plain.description, _JsonValue(), _origin=_origin(source, options))
     schema, value = _read(source, bounds)

@@ -9,6 +9,7 @@ from detent.sources.nodes import short_repr
 __all__ = ["describe", "description_of"]
 
 _SHOWN_NAMES = 4
+_OF_A_REFERENCE = {"$ref", "$defs", "definitions", "$schema"}
 
 
 def describe(schema: Any) -> str:
@@ -16,6 +17,8 @@ def describe(schema: Any) -> str:
     if isinstance(schema, bool):
         return f"JSON schema {str(schema).lower()}"
     title = schema.get("title")
+    if title is None and schema.keys() <= _OF_A_REFERENCE and isinstance(schema.get("$ref"), str):
+        title = schema["$ref"].rpartition("/")[2] or None  # as pydantic writes a model that holds itself
     return description_of(title if isinstance(title, str) else None, list(schema)[:_SHOWN_NAMES], len(schema))
 
 

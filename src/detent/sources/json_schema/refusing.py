@@ -3,7 +3,10 @@
 1. If no JSON text has the continuation, the syntax refuses it. If the schema with its members in any order allows the
    continuation, the order refuses it.
 2. Otherwise the keywords are the conditions. The reason is a smallest set of them (`detent.reason.smallest`): a schema
-   with these keywords alone refuses the continuation, and allows it without any one of them.
+   with these keywords alone allows the text and refuses the continuation, and does not without any one of them.
+
+Sets without `oneOf` are tried first. To take a keyword out of an alternative lets it overlap the others, so `oneOf`
+with few keywords may refuse the text itself: that is no reason, and the set needs more keywords.
 
 To leave a condition out never changes what others mean: a member that `properties` declares stays declared, an item of
 `prefixItems` keeps its index, `oneOf` becomes `anyOf`, and `if` goes with `then` and `else`.
@@ -98,7 +101,10 @@ def refusing_keywords(schema: Any, near: frozenset[str] | None, refuses: Callabl
 
     try:
         around = [] if near is None else [path for path in paths if _is_near(path, near)]
-        found = (smallest(around, ask) if around else None) or smallest(paths, ask)
+        plain, all_plain = ([path for path in some if path[-1] != "oneOf"] for some in (around, paths))
+        candidates = [around] if len(plain) == len(around) else [plain, around]
+        candidates += [paths] if len(all_plain) == len(paths) else [all_plain, paths]
+        found = next((found for some in candidates if some and (found := smallest(some, ask))), None)
     except _SpentError:
         return None
     return None if found is None else [_described(schema, path) for path in found]
@@ -231,6 +237,8 @@ def _is_condition(schema: dict[str, Any], keyword: str) -> bool:
         return False
     if keyword in _LISTS:
         return keyword == "oneOf"
+    if keyword == "minContains" and value == 0:
+        return False  # it takes a condition away
     return not (keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool))
 
 

@@ -63,9 +63,14 @@ class SchemaSource:
         at = locate(prefix)
         is_closed = found in (b",", b"}", b"]") and text[at.start : at.start + 1] != b'"'
         if at.is_in_object and (at.role == "after" or (at.role == "value" and at.start < position and is_closed)):
-            return _after_member(dfa, prefix, found)
+            known = _after_member(dfa, prefix, found)
+            if known is not None or at.role == "after":
+                return known
         if at.role == "name":
-            return _members(_strings(dfa, text[: at.start])) or "a member", at.pointer or None
+            members = _members(_strings(dfa, text[: at.start]))
+            if members is not None or at.start == position:
+                return members or "a member", at.pointer or None
+            return dfa.expected_text(dfa.after(prefix)), f"a name{f' at {at.pointer}' if at.pointer else ''}"
         if at.role != "value":
             return None
         values = _values(dfa, prefix, at, found)

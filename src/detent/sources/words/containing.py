@@ -149,8 +149,9 @@ class _WordsSource:
     whole_words: bool
     is_without: bool
 
-    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> None:
-        """Return None: the bytes that are expected say enough."""
+    def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, None] | None:
+        """Return the bytes that are expected: words that are excluded are the reason for these."""
+        return (dfa.expected_text(dfa.after(text[:position])), None) if self.is_without else None
 
     def hint(self, text: bytes) -> None:
         """Return None: no other words are known."""

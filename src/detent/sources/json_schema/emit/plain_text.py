@@ -12,7 +12,7 @@ from detent.sources.json_schema.assertions.diagnostics import Diagnostics
 from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword, unknown_name
 from detent.sources.json_schema.assertions.plain import ANNOTATIONS
 from detent.sources.json_schema.assertions.texts import unknown_format
-from detent.sources.json_schema.description import description_of
+from detent.sources.json_schema.description import describe, description_of
 from detent.sources.json_schema.emit.closed import closed_schema
 from detent.sources.json_schema.emit.json_spelling import JsonSpelling
 from detent.sources.json_schema.emit.scalars import CONSTRAINTS, constrained_scalar
@@ -40,8 +40,8 @@ def open_text(text: str, spelling: JsonSpelling, *, is_ordered: bool) -> _core.P
     return _core_reader(spelling, is_ordered).open(text, DEFAULT_LIMITS.pattern_size)
 
 
-def read_plain_text(reader: _core.PlainReader) -> PlainText | None:
-    """Return the expression of a document of plain schemas; None for any other one."""
+def read_plain_text(reader: _core.PlainReader, text: str) -> PlainText | None:
+    """Return the expression of a document of plain schemas, which a reader has opened; None for any other one."""
     found = reader.document()
     if found is None:
         return None
@@ -51,7 +51,13 @@ def read_plain_text(reader: _core.PlainReader) -> PlainText | None:
         for name, pointer, intended in advice:
             where = pointer or "the root"
             diagnostics.warn(unknown_name(name, where, intended) if intended else unknown_format(name))
-    return PlainText(node, partial(description_of, title, names, size))
+    return PlainText(node, partial(_described, text, title, names, size))
+
+
+def _described(text: str, title: str | None, first_names: list[str], names: int) -> str:
+    if title is None and "$ref" in first_names:
+        return describe(parse(text))  # only what it refers to has a name
+    return description_of(title, first_names, names)
 
 
 @lru_cache(maxsize=16)
