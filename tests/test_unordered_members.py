@@ -11,6 +11,7 @@ import detent
 from detent import _core
 from detent.language import Language
 from detent.sources.nodes import concat
+from tests.support.toy_bpe import SPLITS, Merge, vocabulary_of
 
 _NAMES = ['"ab":', '"abc":', '"b":', '"é":', '"long name":']
 _TOKENS = ['"', "a", "b", "c", "ab", '"a', '"ab', '"ab"', '":', '"ab":', '"ab":1', '"ab":0,"', '"b":1,"ab', ":", "0"]
@@ -108,3 +109,71 @@ def test_budgets(seed: int) -> None:
             matcher.advance(token)
             text += b"" if token == len(_TOKENS) else _TOKENS[token].encode()
             left -= 1
+
+
+def _canonical_case(rng: Random, split: str) -> tuple[detent.Guide, list[list[int]]]:
+    """Draw required and optional members and a tokenizer: a canonical guide, and the tokens of all texts."""
+    members = [(name, rng.random() < 0.8) for name in rng.sample(_NAMES, rng.randint(2, 4))]
+    has_others, most = rng.random() < 0.2, len(members)
+    tokens = [bytes([byte]) for byte in sorted({*"".join([*_NAMES, _OTHER, "{},01"]).encode()})]
+    merges: list[Merge] = []
+    for _ in range(40):
+        left, right = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        if tokens[left] + tokens[right] not in tokens:
+            tokens.append(tokens[left] + tokens[right])
+            merges.append((left, right, len(merges), len(tokens) - 1))
+    vocabulary = vocabulary_of(tokens, merges, split=SPLITS[split])
+    language = Language(_node(members, has_others, 0, most), "members")
+    rows = [vocabulary.encode_canonical(text) for text in sorted(_texts(members, has_others, 0, most))]
+    return detent.compile(language, vocabulary, canonical=True), rows
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("seed", range(12))
+def test_canonical_masks(seed: int, split: str) -> None:
+    rng = Random(seed)
+    guide, rows = _canonical_case(rng, split)
+    for row in rng.sample(rows, min(len(rows), 10)):
+        matcher = guide.matcher()
+        for at in range(len(row) + 1):
+            expected = {(*other, -1)[at] for other in rows if other[:at] == row[:at]}
+            allowed = set(matcher.allowed().tolist())
+            end = guide.vocabulary.eos_token_ids[0]
+            assert [*row[:at], *matcher.completion()] in rows
+            assert allowed == {end if token == -1 else token for token in expected}, (row, at)
+            if at < len(row):
+                matcher.advance(row[at])
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("seed", range(6))
+def test_canonical_budgets(seed: int, split: str) -> None:
+    """A token is allowed where the known completion after it fits, and only where some text does."""
+    rng = Random(seed)
+    guide, rows = _canonical_case(rng, split)
+    end = guide.vocabulary.eos_token_ids[0]
+    shortest = len(guide.matcher().completion())
+    for budget in [*range(min(map(len, rows)), shortest + 3), 2 * shortest]:
+        try:
+            matcher = guide.matcher(max_tokens=budget)
+        except detent.LimitError:
+            assert budget < shortest
+            continue
+        text: list[int] = []
+        while not matcher.is_finished:
+            left = budget - len(text) - 1  # tokens after the next one
+            allowed = set(matcher.allowed().tolist()) - {end}
+            fitting = [row for row in rows if row[: len(text)] == text and len(row) <= budget]
+            assert allowed <= {row[len(text)] for row in fitting if len(row) > len(text)}, (text, budget)
+            free = guide.matcher()
+            for token in text:
+                free.advance(token)
+            for token in set(free.allowed().tolist()) - {end} - allowed:
+                after = guide.matcher()
+                for each in [*text, token]:
+                    after.advance(each)
+                assert len(after.completion()) > left, (text, token, budget)
+            token = rng.choice(sorted(matcher.allowed().tolist()))
+            matcher.advance(token)
+            if token != end:
+                text.append(token)

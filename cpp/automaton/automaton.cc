@@ -429,6 +429,10 @@ CompletionPaths::Step Automaton::completion_step(ExprId state) {
   return edit([&](ExprSet&, Derivatives&, Liveness&) { return completion_paths_.step(state); });
 }
 
+std::vector<ExprId> Automaton::completion_parts(ExprId state) {
+  return edit([&](ExprSet&, Derivatives&, Liveness&) { return completion_paths_.parts(state); });
+}
+
 // The byte that leads to the state of the least length.
 std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
   return edit([&](ExprSet&, Derivatives&, Liveness& liveness) {

@@ -201,6 +201,8 @@ class Automaton {
 
   // The first step of some completion of a live state that does not accept; the steps from there lead to acceptance.
   CompletionPaths::Step completion_step(ExprId state);
+  // States whose completions, one after another, are one of a live state, too (CompletionPaths::parts).
+  std::vector<ExprId> completion_parts(ExprId state);
   // The shortest string that leads from a live `state` to acceptance; the smallest of several. Throws `limit`
   // ("question_work") where the search for it takes too long.
   std::string shortest_completion(ExprId state);

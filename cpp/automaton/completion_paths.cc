@@ -63,6 +63,30 @@ CompletionPaths::Step CompletionPaths::step(ExprId state) {
   return steps_.at(state.value);
 }
 
+std::vector<ExprId> CompletionPaths::parts(ExprId state) {
+  const Expr& expr = exprs_[state];
+  std::vector<ExprId> found;
+  if (expr.nullable || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || expr.has_open_item ||
+      expr.has_closed_item) {
+    return found;
+  }
+  switch (expr.op) {
+    case Op::concat: found = {expr.second(), expr.first()}; break;
+    case Op::union_of: {
+      const std::vector<ExprId> operands(exprs_.operands(state).begin(), exprs_.operands(state).end());
+      found = {*std::ranges::min_element(operands, {}, [this](ExprId each) { return liveness_.length(each); })};
+      break;
+    }
+    case Op::unordered:
+    case Op::ordered:
+      if (!exprs_.add_required_members(state, found)) found.clear();
+      break;
+    default: break;
+  }
+  meter_.step(std::ssize(found) / 16);
+  return found;
+}
+
 std::uint32_t CompletionPaths::length_of(ExprId state) {
   const auto known = steps_.find(state.value);
   return known == steps_.end() ? liveness_.length(state) : known->second.length;

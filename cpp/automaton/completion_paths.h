@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "automaton/liveness.h"
 
@@ -29,6 +30,10 @@ class CompletionPaths {
   };
   // The first step from a live state that does not accept. Cost: a look-up; the first call on a path finds all of it.
   Step step(ExprId state);
+  // Live states whose completions, one after another, complete the live `state`; the last one first. Nothing where its
+  // form shows none. States share them: of n members in any order, each name leaves another set of n - 1 members.
+  // Cost: linear in the operands.
+  std::vector<ExprId> parts(ExprId state);
 
  private:
   struct Search;

@@ -56,13 +56,6 @@ std::optional<std::string> WitnessText::write(ExprId id, std::size_t longest, in
 
 bool WitnessText::add_parts(ExprId id, std::size_t longest, std::vector<ExprId>& parts) const {
   const Expr& expr = exprs_[id];
-  const auto add_members = [&](std::span<const ExprId> members, ExprId separator, MemberPosition position) {
-    for (std::size_t i = members.size(); i-- > 0;) {
-      parts.push_back(members[i]);
-      if (i > 0 || position == MemberPosition::after_member) parts.push_back(separator);
-    }
-    return !members.empty();  // else a member must follow of which the form does not say which
-  };
   switch (expr.op) {
     case Op::concat: parts.insert(parts.end(), {expr.second(), expr.first()}); return true;
     case Op::union_of: {
@@ -80,19 +73,8 @@ bool WitnessText::add_parts(ExprId id, std::size_t longest, std::vector<ExprId>&
       if (!exprs_[expr.part()].only_unescaped) return false;
       parts.push_back(expr.part());
       return true;
-    case Op::unordered: {
-      const UnorderedState& state = exprs_.unordered_state(id);
-      if (state.minimum > state.required) return false;
-      return add_members(exprs_.operands(id).subspan(2, state.required), exprs_.operands(id)[0], state.position);
-    }
-    case Op::ordered: {
-      const OrderedMembers& members = exprs_.ordered_members(id);
-      std::vector<ExprId> required;
-      for (std::size_t i = expr.next_member(); i < members.members.size(); ++i) {
-        if (members.required[i]) required.push_back(members.members[i]);
-      }
-      return add_members(required, members.separator, static_cast<MemberPosition>(expr.member_position()));
-    }
+    case Op::unordered:
+    case Op::ordered: return exprs_.add_required_members(id, parts);
     default: return false;
   }
 }

@@ -137,6 +137,9 @@ class ExprSet {
   }
   const UnorderedState& unordered_state(ExprId id) const { return unordered_states_[(*this)[id].c_]; }
   const OrderedMembers& ordered_members(ExprId id) const { return ordered_members_[(*this)[id].a_]; }
+  // Adds the parts of a text of an ordered or unordered list, the last one first: its required members and the
+  // separators before them. Returns false if the list needs other members.
+  bool add_required_members(ExprId list, std::vector<ExprId>& parts) const;
 
   const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
   const DistinctList& list(std::uint32_t index) const { return lists_[index]; }

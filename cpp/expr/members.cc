@@ -93,6 +93,33 @@ ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId 
   return find_or_add(expr, parts);
 }
 
+bool ExprSet::add_required_members(ExprId list, std::vector<ExprId>& parts) const {
+  const Expr& expr = exprs_[list.value];
+  std::vector<ExprId> required;
+  ExprId separator;
+  MemberPosition position;
+  if (expr.op == Op::unordered) {
+    const UnorderedState& state = unordered_state(list);
+    if (state.minimum > state.required) return false;
+    const auto members = operands(list).subspan(2, state.required);
+    required.assign(members.begin(), members.end());
+    separator = operands(list)[0];
+    position = state.position;
+  } else {
+    const OrderedMembers& members = ordered_members(list);
+    for (std::size_t i = expr.next_member(); i < members.members.size(); ++i) {
+      if (members.required[i]) required.push_back(members.members[i]);
+    }
+    separator = members.separator;
+    position = static_cast<MemberPosition>(expr.member_position());
+  }
+  for (std::size_t i = required.size(); i-- > 0;) {
+    parts.push_back(required[i]);
+    if (i > 0 || position == MemberPosition::after_member) parts.push_back(separator);
+  }
+  return !required.empty() || position != MemberPosition::after_separator;
+}
+
 std::uint32_t ExprSet::add_members(OrderedMembers members) {
   const std::size_t count = members.members.size();
   meter_.allocate(static_cast<std::int64_t>(sizeof(OrderedMembers) + (count + 1) * (sizeof(Expr) + 16)));

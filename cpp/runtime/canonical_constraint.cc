@@ -138,12 +138,12 @@ std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId
                                                       sets_[after.positions], most);
 }
 
-std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at) {
+std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at, std::uint32_t within) {
   const Call call(*this);
   if (at.last == kNoToken) return completions_.token_count(state, PreTokenizer::kTextStart);
   std::uint32_t least = kInfinite;
   for (const SplitPosition& position : sets_[at.positions]) {
-    least = std::min(least, search_.completion_length({state, position, at.last}));
+    least = std::min(least, search_.completion_length({state, position, at.last}, within));
   }
   return least;
 }
@@ -155,7 +155,7 @@ std::vector<std::uint32_t> CanonicalConstraint::completion(ExprId state, const C
   CompletionNode shortest{};
   for (const SplitPosition& position : sets_[at.positions]) {
     const CompletionNode node{state, position, at.last};
-    const std::uint32_t length = search_.completion_length(node);
+    const std::uint32_t length = search_.completion_length(node, 0);
     if (length < least) least = length, shortest = node;
   }
   return search_.completion(shortest);

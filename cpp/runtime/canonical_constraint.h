@@ -74,7 +74,7 @@ class CanonicalConstraint {
   bool fill(ExprId state, const Context& at, std::uint32_t* row, const CompletionBudget& budget = {});
   // The known completion, which need not have the fewest tokens, and its length.
   std::vector<std::uint32_t> completion(ExprId state, const Context& at);
-  std::uint32_t completion_length(ExprId state, const Context& at);
+  std::uint32_t completion_length(ExprId state, const Context& at, std::uint32_t within);
   // For a budget with a part: whether a known completion fits it, and the tokens of one that does, or nothing.
   bool completes_within(ExprId state, const Context& at, const CompletionBudget& budget);
   std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, const Context& at,

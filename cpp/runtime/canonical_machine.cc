@@ -204,7 +204,7 @@ bool CanonicalMachine::completes_within(const TokenState& state, std::uint32_t t
     return constraint_.completes_within(ExprId{state.language}, context(state), budget_of(state, tokens));
   }
   refuse_budget();
-  return constraint_.completion_length(without_text(state), context(state)) <= tokens;
+  return constraint_.completion_length(without_text(state), context(state), tokens) <= tokens;
 }
 
 // A completion that is found without the text of items may repeat one. So its tokens are followed up to the next

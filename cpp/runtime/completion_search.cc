@@ -244,6 +244,7 @@ CompletionNode CompletionSearch::first_step(const CompletionNode& node) {
   const Distance here = distance(node);
   CompletionNode next;
   const bool found = any_edge(node.state, node.at.position, [&](const TokenEdge& edge) {
+    language_.meter.step();
     if (!language_.encoder().may_follow(node.last, edge.token)) return false;
     next = after(node, edge);
     return distance(next) == Distance{here.tokens - 1, here.rest};
@@ -259,9 +260,20 @@ std::uint32_t CompletionSearch::token_count(ExprId state, PositionId position, P
   return ending.tokens + completions_.token_count(ending.state, ending.boundary);
 }
 
-std::uint32_t CompletionSearch::completion_length(const CompletionNode& node) {
+std::uint32_t CompletionSearch::completion_length(const CompletionNode& node, std::uint32_t within) {
   const std::uint32_t known = known_length(node);
-  return known == kInfinite ? completion_bound(node) : known;
+  if (known != kInfinite) return known;
+  const std::uint32_t bound = completion_bound(node);
+  return bound == kInfinite || bound <= within ? bound : searched_length(node);
+}
+
+std::uint32_t CompletionSearch::searched_length(CompletionNode node) {
+  std::uint32_t steps = 0, rest = kInfinite;
+  for (; rest == kInfinite; ++steps) {
+    node = first_step(node);
+    rest = known_length(node);
+  }
+  return steps + rest;
 }
 
 std::uint32_t CompletionSearch::known_length(const CompletionNode& node) {

@@ -54,8 +54,8 @@ class CompletionSearch {
   std::uint32_t boundary_bound(ExprId state, PositionId position) {
     return boundary_bound(state, position, arrival(state, position));
   }
-  // The tokens of the completion, counted; a bound where only a search tells it.
-  std::uint32_t completion_length(const CompletionNode& node);
+  // The tokens of the completion, counted; where only a search tells it, a bound if that is at most `within`.
+  std::uint32_t completion_length(const CompletionNode& node, std::uint32_t within = kInfinite);
   // The same, or kInfinite where only a search tells it.
   std::uint32_t known_length(const CompletionNode& node);
   // The completion of a node that is no dead end.
@@ -129,6 +129,8 @@ class CompletionSearch {
   std::optional<Distance> nearest_character_end(const CompletionNode& node, CharacterEnds& ends);
   Distance search(const CompletionNode& start);
   CompletionNode first_step(const CompletionNode& node);
+  // The tokens of the completion of a node without an immediate answer.
+  std::uint32_t searched_length(CompletionNode node);
   CompletionNode after(const CompletionNode& node, const TokenEdge& edge) const {
     return {edge.state, {edge.position, language_.transitions.unsplit_after(node.at.unsplit, edge.token)}, edge.token};
   }

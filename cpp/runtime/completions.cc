@@ -2,7 +2,7 @@
 //
 // 1. Naively: the shortest text that the language completes with, and that the pre-tokenizer accepts, by breadth-first
 //    search over (language state, position of the pre-tokenizer) (search).
-// 2. Most often the greedy text of the language is one. It is tried first (greedy_text), on all placements of
+// 2. Most often the greedy text of the language is one. It is tried first (fits_greedy), on all placements of
 //    boundaries at once. It is accepted without a look at the text if the pre-tokenizer is unconstrained after the
 //    first character.
 // 3. The search stops early in the same way: where the pre-tokenizer is unconstrained, the greedy completion follows.
@@ -63,53 +63,46 @@ bool Completions::has_text(ExprId state, PositionId position) {
   return false;
 }
 
-std::optional<Completions::Found> Completions::greedy_text(ExprId state, PreTokenizer::State boundary) {
-  if (greedy_.length(state) == kInfinite) return std::nullopt;
-  std::string text;
+// Whether the pre-tokenizer accepts the greedy completion.
+bool Completions::fits_greedy(ExprId state, PreTokenizer::State boundary) {
+  if (greedy_.length(state) == kInfinite) return false;
   std::vector<PositionId> positions{PositionId::at_start(boundary)}, next;  // one for each placement of boundaries
-  for (ExprId at = state; !language_.automaton.accepting(at) || positions[0].decoded().inside_character();) {
-    const auto [byte, to] = greedy_.step(at);
-    text += static_cast<char>(byte);
+  GreedyCompletions::Reader reader(greedy_, state);
+  while (const std::optional<std::uint8_t> byte = reader.next()) {
+    language_.meter.step();
     next.clear();
     for (PositionId position : positions) {
-      const PositionId after = language_.transitions.step(position, byte);
+      const PositionId after = language_.transitions.step(position, *byte);
       if (after == PretokenTransitions::kDead) continue;
       next.push_back(after);
       if (!after.decoded().inside_character()) next.push_back(PositionId::at_start(after.decoded().state));
     }
     std::ranges::sort(next);
     next.erase(std::unique(next.begin(), next.end()), next.end());
-    if (next.empty()) return std::nullopt;
+    if (next.empty()) return false;
     std::swap(positions, next);
-    at = to;
     const bool is_unconstrained = std::ranges::any_of(positions, [&](PositionId position) {
       const PretokenPosition after = position.decoded();
       return !after.inside_character() && language_.pretokenizer().unconstrained(after.state);
     });
-    if (is_unconstrained) return Found{std::move(text), at};
+    if (is_unconstrained) return true;
   }
-  language_.meter.step(static_cast<std::int64_t>(text.size()) + 1);
-  const bool accepted = std::ranges::any_of(positions, [&](PositionId position) {
+  return std::ranges::any_of(positions, [&](PositionId position) {
     const PretokenPosition at = position.decoded();
     return !at.starts_pretoken && language_.pretokenizer().may_end(at.state);
   });
-  return accepted ? std::optional(Found{std::move(text), std::nullopt}) : std::nullopt;
 }
 
 Completions::Found Completions::find(ExprId state, PreTokenizer::State boundary) {
   if (language_.automaton.accepting(state) && language_.pretokenizer().may_end(boundary)) return {};
-  if (std::optional<Found> found = greedy_text(state, boundary)) return *std::move(found);
+  if (fits_greedy(state, boundary)) return {{}, state};
   if (std::optional<Found> found = search(state, boundary, Scope::this_language)) return *std::move(found);
   throw Error(ErrorKind::empty, "canonical");
 }
 
 std::string Completions::text(ExprId state, PreTokenizer::State boundary) {
   auto [text, rest] = find(state, boundary);
-  while (rest && !language_.automaton.accepting(*rest)) {
-    const auto [byte, next] = greedy_.step(*rest);
-    text += static_cast<char>(byte);
-    rest = next;
-  }
+  if (rest) greedy_.append(*rest, text);
   return text;
 }
 
@@ -187,10 +180,11 @@ std::uint32_t Completions::byte_count(ExprId state, PreTokenizer::State boundary
 bool Completions::greedy_is_context_free(ExprId state, PreTokenizer::State boundary) {
   if (language_.automaton.accepting(state) || greedy_.length(state) == kInfinite) return false;
   PositionId position = PositionId::at_start(boundary);
+  GreedyCompletions::Reader reader(greedy_, state);
   do {
-    const auto [byte, next] = greedy_.step(state);
-    position = language_.transitions.step(position, byte);
-    state = next;
+    const std::optional<std::uint8_t> byte = reader.next();
+    if (!byte) return false;
+    position = language_.transitions.step(position, *byte);
   } while (position != PretokenTransitions::kDead && position.decoded().inside_character());
   return position != PretokenTransitions::kDead && language_.pretokenizer().unconstrained(position.decoded().state);
 }

@@ -59,7 +59,7 @@ class Completions {
   std::uint32_t byte_count(ExprId state, PreTokenizer::State boundary);
   std::optional<Found> search(ExprId state, PreTokenizer::State boundary, Scope scope);
   std::string text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) const;
-  std::optional<Found> greedy_text(ExprId state, PreTokenizer::State boundary);
+  bool fits_greedy(ExprId state, PreTokenizer::State boundary);
   Found find(ExprId state, PreTokenizer::State boundary);
   bool greedy_is_context_free(ExprId state, PreTokenizer::State boundary);
 

@@ -1,8 +1,11 @@
 #include "runtime/greedy_completions.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "expr/lengths.h"
 
 namespace detent {
 
@@ -14,37 +17,127 @@ GreedyCompletions::Step GreedyCompletions::step(ExprId state) {
   return steps_[state.value] = {first.byte, first.state};
 }
 
-// Follows the steps to a state whose length is known. All states between characters on the way are remembered.
+// Without a pre-tokenizer the encodings along the steps are found together (SinglePretokenCompletions).
+std::vector<ExprId> GreedyCompletions::parts(ExprId state) {
+  return language_.encoder().single_pretoken() ? std::vector<ExprId>{} : language_.automaton.completion_parts(state);
+}
+
+// A work list replaces recursion: what a length rests on comes before it.
 std::uint32_t GreedyCompletions::length(ExprId state) {
-  std::vector<std::pair<ExprId, std::uint32_t>> path;  // with the length so far
+  std::vector<ExprId> goals{state};
+  while (!goals.empty()) {
+    const ExprId goal = goals.back();
+    if (lengths_.contains(goal.value)) {
+      goals.pop_back();
+      continue;
+    }
+    language_.meter.step();
+    const std::size_t before = goals.size();
+    std::optional<Length> found;
+    if (const std::vector<ExprId> parts = this->parts(goal); !parts.empty()) found = length_of_parts(parts, goals);
+    if (!found && goals.size() == before) found = length_by_character(goal, goals);
+    if (!found) continue;
+    language_.meter.allocate(40);
+    lengths_[goal.value] = *found;
+  }
+  return lengths_.at(state.value).bytes;
+}
+
+// The sum of the lengths of the parts, unless one is no text. Nothing where some are unknown, which are added to a
+// list.
+std::optional<GreedyCompletions::Length> GreedyCompletions::length_of_parts(const std::vector<ExprId>& parts,
+                                                                            std::vector<ExprId>& unknown) const {
+  std::uint64_t sum = 0;
+  bool is_known = true, is_text = true;
+  for (ExprId part : parts) {
+    const auto known = lengths_.find(part.value);
+    if (known == lengths_.end()) {
+      unknown.push_back(part);
+      is_known = false;
+    } else {
+      is_text = is_text && known->second.bytes != kInfinite;
+      sum += known->second.bytes;
+    }
+  }
+  if (!is_known || !is_text) return std::nullopt;
+  return Length{static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, kInfinite - 1)), true};
+}
+
+// Follows the steps through one character, or special token, to a state whose length is known.
+std::optional<GreedyCompletions::Length> GreedyCompletions::length_by_character(ExprId state,
+                                                                                std::vector<ExprId>& unknown) {
+  if (language_.automaton.accepting(state)) return Length{};
   std::uint32_t length = 0;
   std::uint16_t node = CharacterDfa::kBorder;
-  for (ExprId at = state;;) {
-    if (node == CharacterDfa::kBorder) {
-      const auto known = lengths_.find(at.value);
-      if (known != lengths_.end()) {
-        length = known->second == kInfinite ? kInfinite : length + known->second;
-        break;
-      }
-      path.emplace_back(at, length);
-      if (language_.automaton.accepting(at)) break;
-    } else if (language_.automaton.accepting(at)) {
-      length = kInfinite;
-      break;
-    }
-    const auto [byte, next] = step(at);
+  do {
+    const auto [byte, next] = step(state);
     const CharacterDfa::Step character = language_.transitions.step_character(node, byte);
-    if (character.dead) {
-      length = kInfinite;
-      break;
-    }
+    if (character.dead) return Length{kInfinite};
     if (node != PretokenTransitions::kInSpecial) ++length;
     node = character.node;
-    at = next;
+    state = next;
+    if (node != CharacterDfa::kBorder && language_.automaton.accepting(state)) return Length{kInfinite};
+  } while (node != CharacterDfa::kBorder);
+  const auto known = lengths_.find(state.value);
+  if (known == lengths_.end()) {
+    unknown.push_back(state);
+    return std::nullopt;
   }
-  language_.meter.allocate(static_cast<std::int64_t>(path.size()) * 40);
-  for (const auto& [at, offset] : path) lengths_[at.value] = length == kInfinite ? kInfinite : length - offset;
-  return length;
+  return Length{saturating_add(length, known->second.bytes)};
+}
+
+std::optional<std::uint8_t> GreedyCompletions::Reader::next() {
+  const TokenizedLanguage& language = greedy_.language_;
+  while (!open_.empty()) {
+    const ExprId at = open_.back();
+    if (node_ == CharacterDfa::kBorder) {
+      const auto known = greedy_.lengths_.find(at.value);
+      const bool by_parts = known != greedy_.lengths_.end() && known->second.by_parts;
+      if (by_parts || language.automaton.accepting(at)) {
+        open_.pop_back();
+        if (!by_parts) continue;
+        const std::vector<ExprId> parts = greedy_.parts(at);
+        open_.insert(open_.end(), parts.begin(), parts.end());
+        continue;
+      }
+    }
+    const auto [byte, next] = greedy_.step(at);
+    node_ = language.transitions.step_character(node_, byte).node;
+    open_.back() = next;
+    return byte;
+  }
+  return std::nullopt;
+}
+
+void GreedyCompletions::append(ExprId state, std::string& text) {
+  constexpr std::uint32_t kShort = 1024;  // bytes of a part whose text is kept
+  const auto read = [&](ExprId from, std::string& to) {
+    Reader reader(*this, from);
+    while (const std::optional<std::uint8_t> byte = reader.next()) {
+      language_.meter.step();
+      to += static_cast<char>(*byte);
+    }
+  };
+  std::vector<ExprId> open{state};
+  while (!open.empty()) {
+    const ExprId at = open.back();
+    open.pop_back();
+    const auto [bytes, by_parts] = lengths_.at(at.value);
+    language_.meter.step(1 + bytes / 64);
+    if (at != state && bytes <= kShort) {
+      const auto [known, is_new] = texts_.try_emplace(at.value);
+      if (is_new) {
+        language_.meter.allocate(bytes + 96);
+        read(at, known->second);
+      }
+      text += known->second;
+    } else if (by_parts) {
+      const std::vector<ExprId> parts = this->parts(at);
+      open.insert(open.end(), parts.begin(), parts.end());
+    } else {
+      read(at, text);
+    }
+  }
 }
 
 bool GreedyCompletions::exists(ExprId state) {

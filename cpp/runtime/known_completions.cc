@@ -10,8 +10,8 @@
 namespace detent {
 namespace {
 
-// Of all searches for completions of alternatives, in steps of the meter: some milliseconds. Beyond, a token counts as
-// one that does not fit unless its completion is known without a search.
+// Of all searches for completions in one mask, in steps of the meter: some milliseconds. Beyond, the bytes of a
+// searched completion count as its tokens; where alternatives are followed, a token counts as one that does not fit.
 constexpr std::int64_t kMostSearchWork = 20'000;
 
 }  // namespace
@@ -217,16 +217,17 @@ class KnownCompletions::TokenFilter {
   }
 
   std::pair<Cost, bool> best_of(const CompletionNode& node, const Arrival& at, const CompletionBudget& after) {
-    if (!limits_searches_) return known_.best_of(node, at, after);
+    if (after.has_part()) return known_.best_of(node, at, after);
     CompletionSearch& search = known_.search_;
     Cost cost{search.known_length(node), 0};
     if (cost.tokens != kInfinite) return {cost, cost.fits(after)};
-    if (search_work_ > kMostSearchWork) {
+    const bool is_spent = search_work_ > kMostSearchWork;
+    if (limits_searches_ && is_spent) {
       worst_.raise_to({kInfinite, 0});  // the token may fit larger budgets
       return {cost, false};
     }
     const std::int64_t before = known_.language_.meter.steps();
-    cost.tokens = search.completion_bound(node);
+    cost.tokens = is_spent ? search.completion_bound(node) : search.completion_length(node, after.tokens);
     search_work_ += known_.language_.meter.steps() - before;
     return {cost, cost.tokens != kInfinite && cost.fits(after)};
   }
@@ -372,7 +373,7 @@ std::vector<std::uint32_t> KnownCompletions::completion_of_alternative(ExprId st
   std::optional<CompletionNode> nearest;
   for (ExprId next : CanonicalAlternativeWalk::states_after(language_, state, token)) {
     for (const SplitPosition& at : after) {
-      const std::uint32_t length = search_.completion_length({next, at, token});
+      const std::uint32_t length = search_.completion_length({next, at, token}, most);
       if (length > most || length == kInfinite) continue;
       most = length;
       nearest = {next, at, token};

@@ -34,12 +34,12 @@ PretokenEnding PretokenEndings::ending_of(std::string text, ExprId state, PreTok
 std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, PositionId position) {
   if (greedy_.length(state) == kInfinite) return std::nullopt;
   std::string text;
-  while (!language_.automaton.accepting(state)) {
-    const auto [byte, next] = greedy_.step(state);
-    position = language_.transitions.step(position, byte);
+  GreedyCompletions::Reader reader(greedy_, state);
+  while (const std::optional<std::uint8_t> byte = reader.next()) {
+    position = language_.transitions.step(position, *byte);
     if (position == PretokenTransitions::kDead) return std::nullopt;
-    text += static_cast<char>(byte);
-    state = next;
+    text += static_cast<char>(*byte);
+    state = language_.next(state, *byte);
     const PretokenPosition at = position.decoded();
     if (!at.inside_character() && completions_.may_start_pretoken(state, at.state)) {
       return ending_of(std::move(text), state, at.state);
