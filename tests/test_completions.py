@@ -221,3 +221,16 @@ def test_each_token_of_a_completion_may_follow_within_a_budget(canonical: bool) 
             assert len(matcher) + len(completion) <= budget
             assert matcher.validate(completion) == len(completion)
             matcher.advance(int(rng.choice(matcher.allowed().tolist())))
+
+
+@pytest.mark.parametrize("pattern", [".*é", "[ß-ü]{12}", ".*é.{9}b"])
+def test_each_token_of_a_mask_may_be_taken_within_a_canonical_budget(pattern: str) -> None:
+    """What is known of the length of a completion counts the rest of it, too."""
+    vocabulary = detent.load_model().vocabulary
+    guide = detent.compile(detent.regex(pattern), vocabulary, canonical=True)
+    odd = {token for token in range(len(vocabulary)) if vocabulary.token_bytes(token)[-1:] >= b"\x80"}
+    for budget, seed in product((6, 9, 12), range(6)):
+        matcher, rng = guide.matcher(budget), Random(seed)
+        while not matcher.is_finished:
+            allowed = matcher.allowed().tolist()
+            matcher.advance(rng.choice([token for token in allowed if token in odd] or allowed))

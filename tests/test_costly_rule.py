@@ -22,12 +22,12 @@ COSTLY = {
 @pytest.mark.parametrize(
     ("rule", "named"),
     [
-        (detent.json_schema(COSTLY), "/properties/bad/items (JSON schema with"),
-        (detent.json_schema(COSTLY) | "x", "/properties/bad/items (JSON schema with"),
-        (detent.json_schema(COSTLY) & detent.without("x"), "/properties/bad/items (JSON schema with"),
+        (detent.json_schema(COSTLY), "/properties/bad/items (JSON schema 'a0')"),
+        (detent.json_schema(COSTLY) | "x", "/properties/bad/items (JSON schema 'a0')"),
+        (detent.json_schema(COSTLY) & detent.without("x"), "/properties/bad/items (JSON schema 'a0')"),
         (
             detent.turn({"name": "f", "parameters": COSTLY}, style="qwen3", thinking="none"),
-            "the arguments of 'f' /properties/bad/items (JSON schema with",
+            "the arguments of 'f' /properties/bad/items (JSON schema 'a0')",
         ),
     ],
 )

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "automaton/conjuncts.h"
 #include "automaton/node_compiler.h"
 #include "automaton/shared_parts.h"
 #include "automaton/slice_finder.h"
@@ -59,6 +60,7 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
     token_bytes_ = exprs_.repeat(exprs_.bytes(writable.token_bytes), 0, ExprSet::kUnbounded);
   }
   if (!liveness_.live(start_)) start_ = ExprSet::kEmpty;
+  has_searches_ = limits.leaves_room && has_conjuncts_that_search(exprs_);
   add_state_slots();
   compiled_ = exprs_.extent();
   meter_.mark_base();
@@ -77,6 +79,7 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
       text_proof_(exprs_),
       horizon_(other.horizon_),
+      has_searches_(other.has_searches_),
       has_lists_(other.has_lists_),
       compiled_(other.compiled_),
       added_before_(other.added_before_ + other.exprs_.size() - other.compiled_.exprs),

@@ -67,6 +67,9 @@ class Automaton {
   void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
   const Limits& limits() const { return meter_.limits(); }
   bool is_compiling() const { return meter_.is_compiling(); }
+  // Whether the language, if it is compiled for decoding, has intersections of which two conjuncts may match anywhere
+  // (conjuncts.h): of these, each entry of a row may take a search.
+  bool has_searches() const { return has_searches_; }
   // Whether decoding has added so many states that a new automaton should take over; no lock.
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();
@@ -289,6 +292,7 @@ class Automaton {
   CompletionPaths completion_paths_;
   TextProof text_proof_;
   std::uint32_t horizon_;
+  bool has_searches_ = false;
   bool has_lists_ = false;
   ExprSet::Extent compiled_;  // what the language itself has; decoding adds states
   std::size_t added_before_ = 0;

@@ -5,6 +5,7 @@
 #include "automaton/alternatives.h"
 #include "base/utf8_position.h"
 #include "expr/json_string.h"
+#include "expr/lengths.h"
 
 namespace detent {
 namespace {
@@ -46,10 +47,18 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
 
 // Whether a text of `id` may begin with any number of characters that do not matter.
 bool may_match_anywhere(const ExprSet& exprs, ExprId id) {
+  constexpr int kMaxDepth = 4;  // of nested repeats and sequences
   const auto begins_with_loop = [&exprs](ExprId each) {
     if (exprs[each].op != Op::concat) return false;
-    const Expr& head = exprs[exprs[each].first()];
-    return head.op == Op::repeat && head.maximum() == ExprSet::kUnbounded && is_one_character(exprs, head.part());
+    ExprId head = each;
+    for (int depth = 0; depth < kMaxDepth; ++depth) {
+      const Expr& expr = exprs[head];
+      const bool is_loop = expr.op == Op::repeat && expr.maximum() == ExprSet::kUnbounded;
+      if (is_loop && is_one_character(exprs, expr.part())) return true;
+      if (expr.op != Op::repeat && expr.op != Op::concat) return false;
+      head = expr.op == Op::repeat ? expr.part() : expr.first();
+    }
+    return false;
   };
   return exprs[id].op == Op::union_of ? std::ranges::any_of(exprs.operands(id), begins_with_loop)
                                       : begins_with_loop(id);
@@ -67,6 +76,50 @@ std::ptrdiff_t count_searches(const ExprSet& exprs, ExprId operand) {
 bool ends_string(const ExprSet& exprs, ExprId rest) {
   const ExprId first = exprs[rest].op == Op::concat ? exprs[rest].first() : rest;
   return exprs[first].op == Op::bytes && exprs.set(exprs[first].set_index()) == ByteSet::of('"');
+}
+
+// Leaves out alternatives that `keep` refuses, also of what a complement excludes. It is called with an alternative.
+template <class Keep>
+ExprId filter_alternatives(ExprSet& exprs, ExprId id, const Keep& keep, int depth = 0) {
+  constexpr int kMaxDepth = 4;
+  const Expr expr = exprs[id];
+  if (depth == kMaxDepth) return id;
+  const auto filter = [&](ExprId part) { return filter_alternatives(exprs, part, keep, depth + 1); };
+  const auto operands = [&] { return std::vector<ExprId>(exprs.operands(id).begin(), exprs.operands(id).end()); };
+  switch (expr.op) {
+    case Op::union_of: {
+      std::vector<ExprId> kept = operands();
+      const bool keeps_all = std::erase_if(kept, [&](ExprId each) { return !keep(each); }) == 0;
+      return keeps_all ? id : exprs.union_of(std::move(kept));
+    }
+    case Op::complement: {
+      const ExprId excluded = expr.part();
+      if (exprs[excluded].op != Op::union_of) return keep(excluded) ? id : exprs.sigma_star();
+      return exprs.complement(filter(excluded));
+    }
+    case Op::intersection: {
+      std::vector<ExprId> parts = operands();
+      std::ranges::transform(parts, parts.begin(), filter);
+      return exprs.intersection(std::move(parts));
+    }
+    default: return id;
+  }
+}
+
+// Calls filter_alternatives() inside a JSON string, if `conjunct` is one. `keep` also takes the number of characters
+// that are already read in part.
+template <class Keep>
+ExprId filter_conjunct(ExprSet& exprs, ExprId conjunct, const Keep& keep) {
+  if (!is_json_string(exprs, conjunct)) {
+    return filter_alternatives(exprs, conjunct, [&](ExprId each) { return keep(each, 0); });
+  }
+  const bool is_sequence = exprs[conjunct].op == Op::concat;
+  const ExprId rest = is_sequence ? exprs[conjunct].second() : ExprSet::kEpsilon;
+  const Expr string = exprs[is_sequence ? exprs[conjunct].first() : conjunct];
+  const std::uint32_t open = !is_character_known(string.escape_position(), string.escape_bits());
+  const ExprId texts = filter_alternatives(exprs, string.part(), [&](ExprId each) { return keep(each, open); });
+  if (texts == string.part() || !exprs[texts].is_text) return conjunct;  // json_escaped takes only UTF-8 texts
+  return exprs.concat(exprs.json_escaped(texts, string.escape_position(), string.escape_bits()), rest);
 }
 
 }  // namespace
@@ -179,6 +232,23 @@ std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, E
   if (!fewest || fewest->characters == 0) return 0;
   const bool is_open = is_string && !is_character_known(string.escape_position(), string.escape_bits());
   return fewest->characters - is_open;
+}
+
+ExprId without_longer(ExprSet& exprs, CharacterCounts& counts, ExprId conjunct, std::uint32_t left) {
+  return filter_conjunct(exprs, conjunct, [&](ExprId each, std::uint32_t open) {
+    const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(each);
+    return !fewest || fewest->characters <= saturating_add(left, open);
+  });
+}
+
+std::uint32_t longest_alternative(ExprSet& exprs, CharacterCounts& counts, ExprId conjunct) {
+  std::uint32_t longest = 0;
+  filter_conjunct(exprs, conjunct, [&](ExprId each, std::uint32_t) {
+    const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(each);
+    if (fewest) longest = std::max(longest, fewest->characters);
+    return true;
+  });
+  return longest;
 }
 
 }  // namespace detent

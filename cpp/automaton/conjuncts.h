@@ -44,4 +44,10 @@ bool is_json_string(const ExprSet& exprs, ExprId conjunct);
 // A lower bound on the characters that begin in each text of a conjunct; in a JSON string, before they are escaped.
 std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, ExprId conjunct);
 
+// `conjunct` without the alternatives that need more than `left` characters: the same texts among those in which at
+// most `left` begin. Of a JSON string, the characters before they are escaped count.
+ExprId without_longer(ExprSet& exprs, CharacterCounts& counts, ExprId conjunct, std::uint32_t left);
+// The least `left` from which on without_longer() leaves out nothing.
+std::uint32_t longest_alternative(ExprSet& exprs, CharacterCounts& counts, ExprId conjunct);
+
 }  // namespace detent

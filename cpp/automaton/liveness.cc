@@ -252,15 +252,24 @@ std::optional<std::uint32_t> Liveness::length_by_bytes(ExprId id) {
 
 // Whether the form shows that an operand of an intersection has only texts that another operand excludes, as in
 // x & ~(x | y). A search would visit all states of y.
-bool Liveness::excludes_itself(ExprId id) const {
+bool Liveness::excludes_itself(ExprId id) {
   if (exprs_[id].op != Op::intersection) return false;
   const auto operands = exprs_.operands(id);
   return std::ranges::any_of(operands, [&](ExprId excluding) {
     if (exprs_[excluding].op != Op::complement) return false;
     const ExprId excluded = exprs_[excluding].part();
     return std::ranges::any_of(operands,
-                               [&](ExprId each) { return each != excluding && includes(exprs_, excluded, each); });
+                               [&](ExprId each) { return each != excluding && includes_known(excluded, each); });
   });
+}
+
+// Intersections share their operands.
+bool Liveness::includes_known(ExprId large, ExprId small) {
+  constexpr std::size_t kMostRemembered = 1 << 16;
+  if (inclusions_.size() > kMostRemembered) inclusions_.clear();
+  const auto [known, is_new] = inclusions_.try_emplace(std::uint64_t{large.value} << 32 | small.value);
+  if (is_new) known->second = includes(exprs_, large, small);
+  return known->second;
 }
 
 std::optional<std::string> Liveness::witness(ExprId id) { return witness(id, kWitness); }
@@ -424,10 +433,7 @@ bool Liveness::expand(Search& search, std::size_t index) {
     combine_known_parts(to);
     const std::vector<ExprId> alternatives = known(to) == kUnknown ? alternatives_of(to) : std::vector<ExprId>{to};
     for (ExprId next : alternatives) {
-      std::uint32_t length = known(next);
-      if (length == kUnknown && (excludes_itself(next) || length_by_count(next) == kDead)) {
-        remember(next, length = kDead, Use::lengths);
-      }
+      const std::uint32_t length = known(next);
       if (length == kDead) continue;
       if (length != kUnknown) {
         if (length < shortest)
@@ -436,7 +442,8 @@ bool Liveness::expand(Search& search, std::size_t index) {
         continue;
       }
       const auto [source, is_new] = search.sources.try_emplace(next.value);
-      if (is_new && search.expanded > kManyExpanded && has_dead_relaxation(next)) {
+      if (is_new && (excludes_itself(next) || length_by_count(next) == kDead ||
+                     (search.expanded > kManyExpanded && has_dead_relaxation(next)))) {
         search.sources.erase(next.value);
         remember(next, kDead, Use::lengths);
         continue;

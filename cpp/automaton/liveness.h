@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "automaton/character_counts.h"
@@ -127,7 +128,8 @@ class Liveness {
   std::optional<std::uint32_t> length_past_guards(ExprId id);
   std::optional<std::uint32_t> length_by_count(ExprId id);
   std::optional<std::uint32_t> length_by_bytes(ExprId id);
-  bool excludes_itself(ExprId id) const;
+  bool excludes_itself(ExprId id);
+  bool includes_known(ExprId large, ExprId small);
   // The length of a text that completed another state. Remembers the lengths on the way, so that they fall.
   std::optional<std::uint32_t> length_by_known_text(ExprId id);
   bool has_dead_relaxation(ExprId id);
@@ -158,9 +160,10 @@ class Liveness {
   EscapedLengths escaped_lengths_;
   KnownTexts known_texts_;
   WitnessText witness_text_;
-  Use use_ = Use::lengths;              // of the call
-  std::vector<std::uint32_t> lengths_;  // by expression
-  std::vector<std::uint32_t> bounds_;   // by expression, where no length is known
+  Use use_ = Use::lengths;                              // of the call
+  std::vector<std::uint32_t> lengths_;                  // by expression
+  std::vector<std::uint32_t> bounds_;                   // by expression, where no length is known
+  std::unordered_map<std::uint64_t, bool> inclusions_;  // by two expressions
 };
 
 }  // namespace detent

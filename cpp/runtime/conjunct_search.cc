@@ -28,6 +28,7 @@ ConjunctSearch::ConjunctSearch(Automaton& automaton)
   }
   const auto members = [&](std::uint8_t byte) { return byte < 0x80 ? counts[automaton_.class_of()[byte]] : 0; };
   common_byte_ = *std::ranges::max_element(bytes_, {}, members);
+  all_strings_ = automaton_.edit([](ExprSet& exprs, Derivatives&, auto&) { return exprs.sigma_star(); });
   add({});
 }
 
@@ -58,6 +59,7 @@ ConjunctSearch::ConjunctId ConjunctSearch::intern(ExprId conjunct, ExprId betwee
     automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
       each.is_string = is_json_string(exprs, conjunct);
       each.fewest = fewest_characters(exprs, liveness.character_counts(), conjunct);
+      if (!each.counts()) each.longest = longest_alternative(exprs, liveness.character_counts(), conjunct);
       return 0;
     });
     conjuncts_.push_back(std::move(each));
@@ -80,10 +82,22 @@ ConjunctSearch::State ConjunctSearch::start(ExprId state) {
     if (counted->at_least != ExprSet::kEmpty) set.push_back(intern(counted->at_least, ExprSet::kEmpty));
     break;
   }
-  std::ranges::sort(set);
-  set.erase(std::ranges::unique(set).begin(), set.end());
+  normalize(set);
   at.set = add(set);
   return at;
+}
+
+// Leaves out conjuncts that contain another one.
+void ConjunctSearch::normalize(ConjunctSet& conjuncts) const {
+  std::ranges::sort(conjuncts);
+  conjuncts.erase(std::ranges::unique(conjuncts).begin(), conjuncts.end());
+  const auto counting = std::ranges::find_if(conjuncts, [this](ConjunctId id) { return conjuncts_[id].counts(); });
+  const ExprId counted = counting == conjuncts.end() ? ExprSet::kEmpty : conjuncts_[*counting].state;
+  if (conjuncts.size() == 1) return;
+  std::erase_if(conjuncts, [&](ConjunctId id) {
+    const Conjunct& each = conjuncts_[id];
+    return !each.counts() && (each.state == counted || each.state == all_strings_);
+  });
 }
 
 ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
@@ -105,7 +119,9 @@ ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
     known.least_bytes = std::max(known.least_bytes, each.completion_bound);
     // Those of a text that is no JSON string may be more than those before they are escaped.
     const bool is_comparable = known.counts && (each.is_string || !conjuncts_[*counting].is_string);
-    if (is_comparable) known.fewest = std::max(known.fewest, each.fewest);
+    if (!is_comparable) continue;
+    known.fewest = std::max(known.fewest, each.fewest);
+    known.longest = std::max(known.longest, each.longest);
   }
   // The entries of rows are live. A conjunct that counts has a text in which no further character begins.
   if (known.accepting || conjuncts.size() == 1) {
@@ -149,8 +165,7 @@ ConjunctSearch::SetId ConjunctSearch::successor(SetId set, std::uint8_t byte) {
     }
     after.insert(after.end(), next.begin(), next.end());
   }
-  std::ranges::sort(after);
-  after.erase(std::ranges::unique(after).begin(), after.end());
+  normalize(after);
   const SetId successor = add(after);
   sets_.set_successor(set, byte_class, successor);
   return successor;
@@ -159,8 +174,30 @@ ConjunctSearch::SetId ConjunctSearch::successor(SetId set, std::uint8_t byte) {
 ConjunctSearch::State ConjunctSearch::follow(State from, std::uint8_t byte) {
   const SetId set = successor(from.set, byte);
   if (!known_[set].counts) return {set, kAny};
-  if (!known_[from.set].is_between) return {set, from.left};
-  return from.left == 0 ? State{} : State{set, from.left - 1};
+  const bool begins = known_[from.set].is_between;
+  if (begins && from.left == 0) return {};
+  const State after{set, from.left - begins};
+  return {without_longer_alternatives(after), after.left};
+}
+
+ConjunctSearch::SetId ConjunctSearch::without_longer_alternatives(State state) {
+  if (known_[state.set].longest <= state.left || known_verdict(state) == Verdict::dead) return state.set;
+  const std::uint64_t key = std::uint64_t{state.set} << 32 | state.left;
+  if (const auto known = shorter_.find(key); known != shorter_.end()) return known->second;
+  ConjunctSet shorter(sets_[state.set].begin(), sets_[state.set].end());
+  const bool are_strings = std::ranges::any_of(
+      shorter, [this](ConjunctId id) { return conjuncts_[id].counts() && conjuncts_[id].is_string; });
+  for (ConjunctId& id : shorter) {
+    const ExprId conjunct = conjuncts_[id].state;
+    if (conjuncts_[id].longest <= state.left || (are_strings && !conjuncts_[id].is_string)) continue;
+    const ExprId without = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+      return without_longer(exprs, liveness.character_counts(), conjunct, state.left);
+    });
+    if (without == ExprSet::kEmpty) return shorter_[key] = 0;
+    id = intern(without, ExprSet::kEmpty);
+  }
+  normalize(shorter);
+  return shorter_[key] = add(shorter);
 }
 
 ConjunctSearch::Verdict ConjunctSearch::known_verdict(State state) const {
@@ -241,7 +278,6 @@ std::uint32_t ConjunctSearch::read(ConjunctId conjunct, std::uint32_t completion
 
 // A set is dead if a pair of its conjuncts is. Pairs have few states, which many sets share.
 bool ConjunctSearch::has_dead_pair(State state) {
-  if (!known_[state.set].counts) return false;
   if (std::exchange(is_inside_pair_, true)) return false;  // the conjuncts of a pair may have several successors each
   const bool found = find_dead_pair(state);
   is_inside_pair_ = false;
@@ -252,6 +288,7 @@ bool ConjunctSearch::find_dead_pair(State state) {
   for (std::size_t i = 0; i < pairs_of(state.set).size(); ++i) {
     const SetId pair = known_[state.set].pairs[i];
     ++work_;
+    if (known_[pair].undecided == state.left) continue;
     const Verdict verdict = decide({pair, state.left});
     Known& known = known_[state.set];
     known.fewest = std::max(known.fewest, known_[pair].fewest);
@@ -347,7 +384,10 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
       note_path(nodes, at);
       return Verdict::live;
     }
-    if (++expanded > most || expansions_left_[counts] == 0 || sets_.size() > kMaxSets) return Verdict::unknown;
+    if (++expanded > most || expansions_left_[counts] == 0 || sets_.size() > kMaxSets) {
+      known_[state.set].undecided = state.left;
+      return Verdict::unknown;
+    }
     --expansions_left_[counts];
     work_ += std::ssize(bytes_) / 4;
     const bool only_ascii = are_others_alike(from.set);
@@ -383,6 +423,7 @@ void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t
     if (!note_fewer({from.set, characters}, length)) continue;
     known_[from.set].next = Next::byte;
     known_[from.set].byte = nodes[i].byte;
+    known_[from.set].after = nodes[i].state.set;
   }
   std::optional<std::string> text = text_of(nodes[0].state.set);
   if (!text) return;
@@ -392,9 +433,9 @@ void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t
 }
 
 // The known text of a set that is live; nothing where it is long or not known.
-std::optional<std::string> ConjunctSearch::text_of(SetId set) {
+std::optional<std::string> ConjunctSearch::text_of(SetId set) const {
   std::string text;
-  for (; known_[set].next == Next::byte; set = successor(set, known_[set].byte)) {
+  for (; known_[set].next == Next::byte; set = known_[set].after) {
     if (text.size() >= kLongestText) return std::nullopt;
     text += static_cast<char>(known_[set].byte);
   }

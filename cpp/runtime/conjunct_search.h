@@ -6,7 +6,8 @@
 // A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each.
 // Beside the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts
 // need: at least `fewest`, at most `enough`. Each search narrows these for all sets that it has seen, whatever bound it
-// had.
+// had. Alternatives of a conjunct that need more characters than are left are dropped from a set, since there are as
+// many sets as there are sets of them.
 //
 // An object serves one walk.
 #pragma once
@@ -74,6 +75,7 @@ class ConjunctSearch {
     std::uint32_t completion_bound = 0;
     bool is_string = false;                   // a JSON string; its characters count before they are escaped
     std::uint32_t fewest = 0;                 // characters that each of its texts has
+    std::uint32_t longest = 0;                // characters that each of its alternatives has: their maximum
     ExprId between;                           // of a conjunct that counts characters: its state between two of them
     std::vector<ConjunctSet> successors;      // by byte class, where `knows_successors`
     std::vector<bool> knows_successors;       // by byte class
@@ -94,9 +96,12 @@ class ConjunctSearch {
     bool knows_pairs = false;
     Alike other_characters = Alike::unknown;   // of all conjuncts
     std::uint32_t fewest = 0, enough = kNone;  // characters of the text that needs the fewest; kNone: there is no text
+    std::uint32_t longest = 0;                 // of its conjuncts: the maximum
+    std::uint32_t undecided = kNone;           // characters left, where the last search found no answer
     std::uint32_t completion_bound = 0;        // of the texts with `enough` characters
     Next next = Next::unknown;                 // how one of these texts goes on
-    std::uint8_t byte = 0;                     // Next::byte
+    std::uint8_t byte = 0;                     // Next::byte,
+    SetId after = 0;                           // and the set after it
     std::uint32_t completion = 0;              // Next::completion
     std::uint64_t distance = 0;                // the sum of the completion bounds of the conjuncts
     std::uint32_t least_bytes = 0;             // their maximum
@@ -117,7 +122,9 @@ class ConjunctSearch {
   const ConjunctSet& split(ExprId state);
   ConjunctId intern(ExprId conjunct, ExprId between);
   const ConjunctSet& successors(ConjunctId id, std::uint8_t byte_class);
+  void normalize(ConjunctSet& conjuncts) const;
   SetId add(const ConjunctSet& conjuncts);
+  SetId without_longer_alternatives(State state);
   SetId successor(SetId set, std::uint8_t byte);
   Verdict known_verdict(State state) const;
   bool decide_by_completions(State state);
@@ -130,14 +137,16 @@ class ConjunctSearch {
   Verdict search(State state);
   void note_path(const std::vector<SearchNode>& nodes, std::size_t last);
   bool note_fewer(State state, std::uint32_t completion_bound);
-  std::optional<std::string> text_of(SetId set);
+  std::optional<std::string> text_of(SetId set) const;
 
   Automaton& automaton_;
+  ExprId all_strings_ = ExprSet::kEmpty;
   Table sets_;
   std::vector<Known> known_;  // by set
   std::vector<Conjunct> conjuncts_;
   std::unordered_map<std::uint64_t, ConjunctId> ids_;      // by expression, and whether it counts
   std::unordered_map<std::uint32_t, ConjunctSet> splits_;  // by expression
+  std::unordered_map<std::uint64_t, SetId> shorter_;       // by set, and the characters that are left
   std::vector<std::string> texts_;                         // the completions, by number
   std::vector<std::uint32_t> completions_;                 // those that are tried, the most recently used first
   std::uint32_t search_count_ = 0;

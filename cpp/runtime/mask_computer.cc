@@ -40,7 +40,8 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   }
   if (!reference.mask) {
     MaskBuilder builder(vocabulary_.word_count());
-    const bool is_run = add_class_run(vocabulary_, automaton_, state, builder, nullptr);
+    const bool is_run =
+        !prefers_conjuncts(automaton_) && add_class_run(vocabulary_, automaton_, state, builder, nullptr);
     return is_run ? builder.finish() : compute_from_nearest(state, check);
   }
   return reference.equal_below >= vocabulary_.max_token_length() ? reference.mask : walk(state, reference, check);

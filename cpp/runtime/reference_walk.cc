@@ -30,6 +30,8 @@ std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const Refe
 
 }  // namespace
 
+bool prefers_conjuncts(const Automaton& automaton) { return automaton.has_searches() && !automaton.is_compiling(); }
+
 void ExitDelta::note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference) {
   const auto at = static_cast<std::uint32_t>(node);
   if (!reference.is_live) {
@@ -64,6 +66,10 @@ void ReferenceWalk::run(ExprId state) {
   }
   if (targets_ && !check_tokens_ && (reference_.equal_inside || targets_->nodes().size() <= kFewTargets)) {
     run_to_targets(state);
+    return;
+  }
+  if (prefers_conjuncts(automaton_) && !check_tokens_ && !reference_.equal_inside &&
+      walk_conjuncts(state, reference_.mask ? reference_.state : ExprSet::kEmpty, 0, trie_.size())) {
     return;
   }
   const auto& class_of = automaton_.class_of();

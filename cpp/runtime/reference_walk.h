@@ -50,6 +50,10 @@ struct ExitDelta {
   void note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference);
 };
 
+// Whether walks begin with the conjuncts of a state. Not while compiling: a language that needs too many states must be
+// refused at its first mask.
+bool prefers_conjuncts(const Automaton& automaton);
+
 // Whether the walk must check, for each token, that the vocabulary can write a text that follows it.
 enum class TokenCheck : std::uint8_t {
   none,  // every live state that the walk reaches is tokenizable, or the caller decides

@@ -180,6 +180,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_literals(ExprId prefix) {
 }
 
 std::shared_ptr<const Mask> SliceMasks::compute_from_class(ExprId prefix) {
+  if (prefers_conjuncts(automaton_)) return nullptr;
   MaskBuilder builder(vocabulary_.word_count());
   ExitDelta exits;
   if (!add_class_run(vocabulary_, automaton_, prefix, builder, &exits)) return nullptr;

@@ -25,7 +25,7 @@ _HOSTNAME = rf"{_LABEL}(?:\.{_LABEL})*"
 _ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _MAILBOX = rf"{_ATOM}(?:\.{_ATOM})*@{_HOSTNAME}"
 
-_ANY_BYTE = _core.byte_set(bytes(range(256)))
+_CHARACTER = regex("(?s:.)")._node
 
 
 @dataclass(frozen=True)
@@ -189,4 +189,4 @@ def uri(*schemes: str) -> Language[str]:
 
 
 def _at_most(length: int, language: Language) -> _core.Node:
-    return _core.intersection([language._node, _core.repeat(_ANY_BYTE, 0, length)])
+    return _core.intersection([language._node, _core.repeat(_CHARACTER, 0, length)])

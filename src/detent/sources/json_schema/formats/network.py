@@ -62,13 +62,17 @@ def _node(pattern: str) -> _core.Node:
     return regex(pattern)._node
 
 
+# In ASCII a character is a byte. The core counts characters beside the other conditions, not in them.
+_CHARACTER = _node("(?s:.)")
+
+
 def hostname() -> _core.Node:
     """Return the host names of RFC 1123: labels of up to 63 characters, up to 253 in all, none in Punycode.
 
     Labels in Punycode, which begin with ``xn--``, are left out: their validity is not regular.
     """
     punycode = _node(r"(?:.*\.)?(?i:xn--).*")
-    return _core.intersection([_domain(_ALNUM, _ALNUM, 253), _core.complement(punycode)])
+    return _core.intersection([_domain(_ALNUM, _ALNUM, 253, _CHARACTER), _core.complement(punycode)])
 
 
 def email() -> _core.Node:
@@ -81,17 +85,18 @@ def idn_email() -> _core.Node:
     return _mailbox(_ABOVE_ASCII, rf"[{_LETTERS}]", rf"[{_LETTERS}\p{{M}}]")
 
 
-def _domain(first: str, other: str, length: int) -> _core.Node:
+def _domain(first: str, other: str, length: int, unit: _core.Node) -> _core.Node:
     """Return labels with points between; a label has a `first` character, then `other` characters and hyphens."""
     label = f"{first}{other}*(?:-+{other}+)*"
     lengths = concat(repeat(_NO_POINT, 1, 63), repeat(concat(".", repeat(_NO_POINT, 1, 63)), 0, None))
-    return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, repeat(_BYTE, 0, length)])
+    return _core.intersection([_node(rf"{label}(?:\.{label})*"), lengths, repeat(unit, 0, length)])
 
 
 def _mailbox(above: str, first: str, other: str) -> _core.Node:
+    unit = _BYTE if above else _CHARACTER
     atom, quoted = f"[{above}{_ATEXT}]+", rf'"(?:[{above} !#-\[\]-~]|\\[ -~])*"'
-    local_part = _core.intersection([_node(rf"{atom}(?:\.{atom})*|{quoted}"), repeat(_BYTE, 1, 64)])
-    return concat(local_part, "@", union(_domain(first, other, 255), _node(_ADDRESS_LITERAL)))
+    local_part = _core.intersection([_node(rf"{atom}(?:\.{atom})*|{quoted}"), repeat(unit, 1, 64)])
+    return concat(local_part, "@", union(_domain(first, other, 255, unit), _node(_ADDRESS_LITERAL)))
 
 
 def ipv4() -> _core.Node:
