@@ -57,14 +57,20 @@ class CanonicalSlices::SliceWalk {
       verdicts_of[state_of.size() - 1] = bounds_.targets_of(state_of.back()).verdicts.data();
     }
     std::vector<std::uint32_t> accepted(vocabulary_.word_count()), closing(vocabulary_.word_count());
-    for (std::uint32_t token = 0; token < vocabulary_.size(); ++token) {
-      const std::uint8_t index = states.state_of[token];
-      const std::size_t target = bounds_.target_of(token);
-      Verdict verdict = verdicts_of[index][target];
-      if (verdict > Verdict::accepted) verdict = decide(token, state_of[index], target);
-      const bool is_closing = verdict == Verdict::closing;
-      accepted[token >> 5] |= std::uint32_t{is_closing || verdict == Verdict::accepted} << (token & 31);
-      closing[token >> 5] |= std::uint32_t{is_closing} << (token & 31);
+    for (std::uint32_t word = 0; word < accepted.size(); ++word) {
+      const std::uint32_t first = word * 32, last = std::min(first + 32, vocabulary_.size());
+      std::uint32_t accepted_here = 0, closing_here = 0;  // the memory of a bit mask is written once for all its tokens
+      for (std::uint32_t token = first; token < last; ++token) {
+        const std::uint8_t index = states.state_of[token];
+        const std::size_t target = bounds_.target_of(token);
+        Verdict verdict = verdicts_of[index][target];
+        if (verdict > Verdict::accepted) verdict = decide(token, state_of[index], target);
+        const bool is_closing = verdict == Verdict::closing;
+        accepted_here |= std::uint32_t{is_closing || verdict == Verdict::accepted} << (token & 31);
+        closing_here |= std::uint32_t{is_closing} << (token & 31);
+      }
+      accepted[word] = accepted_here;
+      closing[word] = closing_here;
     }
     language_.meter.step(vocabulary_.size() / 64 + 1);
     return {mask_of(accepted, longest_), uncertain_mask(), mask_of(closing, 0)};

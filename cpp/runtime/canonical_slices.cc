@@ -79,7 +79,7 @@ Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit
 
 SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at, WalkLimit& limit) {
   SliceTokens tokens = find(prefix, at.position, limit);
-  const std::vector<std::uint32_t>& completing = language_.transitions.completes_unsplit(at.unsplit);
+  const std::vector<UnsplitEdge>& completing = language_.transitions.completes_unsplit(at.unsplit);
   if (completing.empty()) return tokens;
   const Hash128 accepted_key = key(prefix, at.position, at.unsplit);
   SliceTokens found = cached(accepted_key, MaskCache::Kind::slice);
@@ -301,12 +301,13 @@ std::shared_ptr<const PrefixStates> CanonicalSlices::states_after(ExprId prefix,
 
 // The bound on a context-free completion after a token that does not make the pre-token the text of an unsplit token;
 // kInfinite if none is known.
-std::uint32_t CanonicalSlices::bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token) {
+std::uint32_t CanonicalSlices::bound_beside_unsplit(ExprId prefix, const SplitPosition& at, const UnsplitEdge& edge) {
+  const auto [token, unsplit_after] = edge;
   const PretokenTransitions& transitions = language_.transitions;
   const Encoder& encoder = language_.encoder();
   if (encoder.single_pretoken()) return kInfinite;
   const TransitionRow& row = language_.transitions.row(at.position);
-  const SplitPosition after{row.targets[row.target_of(token)], transitions.unsplit_after(at.unsplit, token)};
+  const SplitPosition after{row.targets[row.target_of(token)], unsplit_after};
   const ExprId next = language_.next(prefix, language_.vocabulary().bytes(token));
   const PretokenPosition position = after.position.decoded();
   // A token that starts a pre-token is all of it so far, and no text that merges to one token is that of an unsplit
@@ -329,16 +330,16 @@ std::uint32_t CanonicalSlices::bound_beside_unsplit(ExprId prefix, const SplitPo
 }
 
 SliceTokens CanonicalSlices::without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
-                                             const std::vector<std::uint32_t>& completing) {
+                                             const std::vector<UnsplitEdge>& completing) {
   const std::size_t words = language_.vocabulary().word_count();
   const std::vector<std::uint32_t> accepted = row_of(*tokens.accepted, words);
   std::vector<std::uint32_t> doubtful;
   std::uint32_t longest = tokens.accepted->max_completion_bound();
-  for (std::uint32_t token : completing) {
-    if (!has_bit(accepted, token)) continue;
-    const std::uint32_t bound = bound_beside_unsplit(prefix, at, token);
+  for (const UnsplitEdge& edge : completing) {
+    if (!has_bit(accepted, edge.first)) continue;
+    const std::uint32_t bound = bound_beside_unsplit(prefix, at, edge);
     if (bound == kInfinite) {
-      doubtful.push_back(token);
+      doubtful.push_back(edge.first);
     } else {
       longest = std::max(longest, bound);
     }

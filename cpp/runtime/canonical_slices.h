@@ -45,6 +45,7 @@ class CanonicalSlices {
   SliceTokens find(ExprId prefix, const SplitPosition& at, WalkLimit& limit);
 
  private:
+  using UnsplitEdge = PretokenTransitions::UnsplitEdge;
   // A prefix whose verdicts are known. A token of at most `equal_length` bytes has the verdict that it has there.
   struct Reference {
     ExprId prefix;
@@ -65,8 +66,8 @@ class CanonicalSlices {
   UnboundedState without_upper_bounds(ExprId prefix);
   std::optional<Reference> find_reference(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
-                              const std::vector<std::uint32_t>& completing);
-  std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, std::uint32_t token);
+                              const std::vector<UnsplitEdge>& completing);
+  std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, const UnsplitEdge& edge);
   Hash128 key(ExprId prefix, PositionId from, UnsplitNode unsplit) const;
 
   TokenizedLanguage language_;

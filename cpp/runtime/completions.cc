@@ -190,6 +190,14 @@ bool Completions::greedy_is_context_free(ExprId state, PreTokenizer::State bound
 }
 
 std::uint32_t Completions::context_free_bound(ExprId state, PreTokenizer::State boundary) {
+  const StateKey key = state_key(state, PositionId::at_start(boundary));
+  if (const auto known = context_free_bounds_.find(key); known != context_free_bounds_.end()) return known->second;
+  const std::uint32_t bound = find_context_free_bound(state, boundary);
+  language_.meter.allocate(48);
+  return context_free_bounds_[key] = bound;
+}
+
+std::uint32_t Completions::find_context_free_bound(ExprId state, PreTokenizer::State boundary) {
   if (language_.encoder().single_pretoken()) {
     const ByteFallbackEndings::Ending& ending = byte_fallback_.find(state);
     return ending.context_free ? ending.length : kInfinite;

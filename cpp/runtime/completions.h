@@ -62,6 +62,7 @@ class Completions {
   bool fits_greedy(ExprId state, PreTokenizer::State boundary);
   Found find(ExprId state, PreTokenizer::State boundary);
   bool greedy_is_context_free(ExprId state, PreTokenizer::State boundary);
+  std::uint32_t find_context_free_bound(ExprId state, PreTokenizer::State boundary);
 
   TokenizedLanguage language_;
   GreedyCompletions& greedy_;
@@ -69,6 +70,7 @@ class Completions {
   std::unordered_map<StateKey, bool> has_text_;
   std::unordered_map<StateKey, std::uint32_t> token_counts_;  // by state and position at the start of a pre-token
   std::unordered_map<StateKey, std::uint32_t> byte_counts_;
+  std::unordered_map<StateKey, std::uint32_t> context_free_bounds_;
 };
 
 }  // namespace detent

@@ -58,19 +58,27 @@ void PretokenTransitions::find_completing_tokens() {
   for (std::uint32_t token = 0; token < encoder_->size(); ++token) {
     if (!encoder_->is_unsplit(token)) continue;
     const std::string_view text = vocabulary_->bytes(token);
+    std::vector<UnsplitNode> nodes{encoder_->unsplit_root()};  // by length of the prefix of the text
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      nodes.push_back(encoder_->unsplit_step(nodes.back(), text.substr(i, 1)));
+    }
     for (std::size_t begin = 0; begin < text.size(); ++begin) {
-      const UnsplitNode node = encoder_->unsplit_step(encoder_->unsplit_root(), text.substr(0, begin));
-      std::vector<std::uint32_t>& known = completes_unsplit_[node.value];
+      std::vector<UnsplitEdge>& known = completes_unsplit_[nodes[begin].value];
       for (std::size_t end = text.size() - (begin == 0); end > begin && end + kMaxEndingBytes >= text.size(); --end) {
-        const std::vector<std::uint32_t> part = vocabulary_->ids_with_bytes(text.substr(begin, end - begin));
-        known.insert(known.end(), part.begin(), part.end());
+        for (std::uint32_t part : vocabulary_->ids_with_bytes(text.substr(begin, end - begin))) {
+          known.emplace_back(part, nodes[end]);
+        }
       }
     }
   }
+  for (auto& [node, known] : completes_unsplit_) {
+    std::ranges::sort(known);
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+  }
 }
 
-const std::vector<std::uint32_t>& PretokenTransitions::completes_unsplit(UnsplitNode node) const {
-  static const std::vector<std::uint32_t> none;
+const std::vector<PretokenTransitions::UnsplitEdge>& PretokenTransitions::completes_unsplit(UnsplitNode node) const {
+  static const std::vector<UnsplitEdge> none;
   const auto known = completes_unsplit_.find(node.value);
   return known == completes_unsplit_.end() ? none : known->second;
 }

@@ -86,9 +86,10 @@ class PretokenTransitions {
   }
   UnsplitNode unsplit_after(UnsplitNode node, std::uint32_t token) const;
   // The tokens that bring a pre-token at `node` to at most kMaxEndingBytes bytes before an unsplit token, without that
-  // token itself.
+  // token itself; and the nodes after them.
   static constexpr std::size_t kMaxEndingBytes = 4;
-  const std::vector<std::uint32_t>& completes_unsplit(UnsplitNode node) const;
+  using UnsplitEdge = std::pair<std::uint32_t, UnsplitNode>;
+  const std::vector<UnsplitEdge>& completes_unsplit(UnsplitNode node) const;
 
   // The text tokens of more than `length` bytes.
   std::span<const std::uint32_t> tokens_longer_than(std::size_t length) const;
@@ -109,8 +110,8 @@ class PretokenTransitions {
   std::unique_ptr<const TokenShapes> shapes_;
   std::uint64_t cache_key_;
   bool has_special_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> completes_unsplit_;  // by UnsplitNode
-  std::vector<std::uint32_t> by_length_;                                             // text tokens, the longest first
+  std::unordered_map<std::uint32_t, std::vector<UnsplitEdge>> completes_unsplit_;  // by UnsplitNode
+  std::vector<std::uint32_t> by_length_;                                           // text tokens, the longest first
   std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
   RecentPrefixStates prefix_states_;
