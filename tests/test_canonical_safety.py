@@ -225,3 +225,26 @@ def test_a_far_ending_of_the_pretoken_is_not_searched_through_all_states():
     for _ in range(8):
         matcher.advance(int(matcher.allowed()[0]))
     assert guide.state_count < 30_000  # 100,000 where 1,000 nodes are searched before the greedy text is tried
+
+
+def test_completions_of_billions_of_bytes_are_refused_before_decoding() -> None:
+    """Each of 31 definitions has two members of the next one. Shorter chains are decoded."""
+
+    def doubled(depth: int) -> detent.Language:
+        definitions: dict[str, object] = {
+            f"d{level}": {
+                "type": "object",
+                "properties": dict.fromkeys(("a", "b"), {"$ref": f"#/$defs/d{level + 1}"}),
+                "required": ["a", "b"],
+                "additionalProperties": False,
+            }
+            for level in range(depth)
+        }
+        return detent.json_schema({"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{depth}": {"const": 0}}})
+
+    vocabulary = detent.load_model().vocabulary
+    with pytest.raises(detent.LimitError, match="completion"):
+        detent.compile(doubled(31), vocabulary, canonical=True)
+    matcher = detent.compile(doubled(12), vocabulary, canonical=True).matcher()
+    for _ in range(20):
+        matcher.advance(int(matcher.allowed()[0]))

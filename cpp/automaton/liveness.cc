@@ -253,13 +253,16 @@ std::optional<std::uint32_t> Liveness::length_by_bytes(ExprId id) {
 // Whether the form shows that an operand of an intersection has only texts that another operand excludes, as in
 // x & ~(x | y). A search would visit all states of y.
 bool Liveness::excludes_itself(ExprId id) {
+  constexpr std::size_t kMany = 64;  // operands, whose pairs would drop each other from what is remembered
   if (exprs_[id].op != Op::intersection) return false;
   const auto operands = exprs_.operands(id);
+  const auto is_included = [&](ExprId large, ExprId small) {
+    return operands.size() < kMany ? includes_known(large, small) : includes(exprs_, large, small);
+  };
   return std::ranges::any_of(operands, [&](ExprId excluding) {
     if (exprs_[excluding].op != Op::complement) return false;
     const ExprId excluded = exprs_[excluding].part();
-    return std::ranges::any_of(operands,
-                               [&](ExprId each) { return each != excluding && includes_known(excluded, each); });
+    return std::ranges::any_of(operands, [&](ExprId each) { return each != excluding && is_included(excluded, each); });
   });
 }
 

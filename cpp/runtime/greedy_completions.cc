@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "expr/lengths.h"
 
 namespace detent {
@@ -60,13 +61,21 @@ std::optional<GreedyCompletions::Length> GreedyCompletions::length_of_parts(cons
     }
   }
   if (!is_known || !is_text) return std::nullopt;
-  return Length{static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, kInfinite - 1)), true};
+  if (sum > Automaton::kLongestCompletion) {
+    throw Error(ErrorKind::limit, "completion", static_cast<std::int64_t>(sum), Automaton::kLongestCompletion);
+  }
+  return Length{static_cast<std::uint32_t>(sum), true};
 }
 
 // Follows the steps through one character, or special token, to a state whose length is known.
 std::optional<GreedyCompletions::Length> GreedyCompletions::length_by_character(ExprId state,
                                                                                 std::vector<ExprId>& unknown) {
   if (language_.automaton.accepting(state)) return Length{};
+  // A state inside a character, whose step would find all steps after it.
+  const bool begins_character = language_.any_byte(state, [this](std::uint8_t byte, ExprId) {
+    return !language_.transitions.step_character(CharacterDfa::kBorder, byte).dead;
+  });
+  if (!begins_character) return Length{kInfinite};
   std::uint32_t length = 0;
   std::uint16_t node = CharacterDfa::kBorder;
   do {
