@@ -234,7 +234,7 @@ def test_completions_of_billions_of_bytes_are_refused_before_decoding() -> None:
         definitions: dict[str, object] = {
             f"d{level}": {
                 "type": "object",
-                "properties": dict.fromkeys(("a", "b"), {"$ref": f"#/$defs/d{level + 1}"}),
+                "properties": {name: {"$ref": f"#/$defs/d{level + 1}"} for name in ("a", "b")},
                 "required": ["a", "b"],
                 "additionalProperties": False,
             }
