@@ -370,6 +370,11 @@ def test_ten_thousand_rules_in_a_bounded_cache() -> None:
         del state
         gc.collect()
         assert gone() is None
+        for _ in range(100):  # on a busy machine, threads let go of their last ones later
+            gc.collect()
+            if sum(guide() is not None for guide in kept) <= 64 + 4:
+                break
+            time.sleep(0.05)
         assert 64 <= sum(guide() is not None for guide in kept) <= 64 + 4  # each thread may hold its last one
 
 

@@ -178,12 +178,12 @@ def _check_keywords(
     rng: Random,
     case: Any,
 ) -> None:
-    """Arguments that begin so are invalid by the keywords; without any one of them some are valid."""
+    """Arguments that begin so are invalid by the keywords; without any of them some are valid, or none begins so."""
     (function,) = (each for each in value.functions if str(Reason("part", "arguments", each.name)) == keywords[0].part)
     schema = schemas[function.name]
     pointers = {each.name for each in keywords}
     kept = jsonschema.Draft202012Validator(_with_only(schema, pointers))
-    for found in _beginning_so(value, function, {}, schema, started, following, rng):
+    for found in _beginning_so(value, function, {}, schema, started, following, rng) or []:
         if value.style.arguments == "python" and (
             '"' in str(list(found.values())) or _PYTHON_ESCAPE.search(started + following)
         ):
@@ -192,16 +192,14 @@ def _check_keywords(
     for left_out in pointers:
         weaker = _with_only(schema, pointers - {left_out})
         validator = jsonschema.Draft202012Validator(weaker)
-        assert any(
-            validator.is_valid(found)
-            for found in _beginning_so(value, function, weaker, schema, started, following, rng)
-        ), (*case, pointers, left_out)
+        begun = _beginning_so(value, function, weaker, schema, started, following, rng)
+        assert begun is None or any(map(validator.is_valid, begun)), (*case, pointers, left_out)
 
 
 def _beginning_so(
     value: TurnValue, function: Any, weaker: dict[str, Any], schema: Any, started: bytes, following: bytes, rng: Random
-) -> list[Any]:
-    """Return arguments of a weaker schema whose text begins so."""
+) -> list[Any] | None:
+    """Return arguments of a weaker schema whose text begins so; nothing where it refuses what was written already."""
     weaker = weaker or _with_only(schema, set())
     known = value.notation.weakened(function, weaker)
     tags = sorted(tag.encode() for tag in value.style.tags)
@@ -209,6 +207,8 @@ def _beginning_so(
         node = detent.json_schema(weaker, whitespace="line", order="any")._node
     else:
         node = _core.without_special(_core.special_as_text(value.notation.node(known), tags))
+    if ByteDfa(node).after(started) == 0:
+        return None
     if not following:
         texts = [started] if ByteDfa(node).accepts(started) else []
     else:
