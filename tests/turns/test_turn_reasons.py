@@ -192,8 +192,8 @@ def _check_keywords(
     for left_out in pointers:
         weaker = _with_only(schema, pointers - {left_out})
         validator = jsonschema.Draft202012Validator(weaker)
-        begun = _beginning_so(value, function, weaker, schema, started, following, rng)
-        assert begun is None or any(map(validator.is_valid, begun)), (*case, pointers, left_out)
+        arguments = _beginning_so(value, function, weaker, schema, started, following, rng)
+        assert arguments is None or any(map(validator.is_valid, arguments)), (*case, pointers, left_out)
 
 
 def _beginning_so(
