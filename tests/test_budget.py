@@ -475,3 +475,13 @@ def test_a_completion_is_written_where_lengths_do_not_descend() -> None:
     language = (free + "<<a" + detent.regex("a{4}|b")) & wanted
     assert language.min_tokens(vocabulary) == 2
     assert detent.compile(language, vocabulary).matcher(2).allowed().tolist() == [6]
+
+
+def test_tokens_that_end_inside_a_character_need_the_rest_of_it() -> None:
+    """A walk passes the subtree below "x" at once; only its token with an open character leads elsewhere."""
+    tokens = [bytes([byte]) for byte in range(256)] + [b"xa", b"xb", b"xc", b"xd", b"x\xc3", b"\xc3\xa9a"]
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
+    matcher = detent.compile(detent.regex("[^!]*!"), vocabulary).matcher(max_tokens=2)
+    allowed = {tokens[int(each)] for each in matcher.allowed() if each < len(tokens)}
+    assert {b"xa", b"xd", b"!", b"\xc3\xa9a"} <= allowed
+    assert not {b"x\xc3", b"\xc3"} & allowed
