@@ -277,9 +277,6 @@ def check_wanted(stop: CancellationToken) -> None:
 
 def _expected(mismatch: Mismatch, characters: str | None) -> str:
     """Say what is expected at a position; `characters` says it of the whole rule, if its texts end there too."""
-    if "\\x" in mismatch.expected:  # bytes of characters beyond ASCII
-        other = (mismatch.example or "")[mismatch.position : mismatch.position + 1]
-        return f"a character such as “{other}”" if other.isprintable() and other else "another character"
     is_readable = not _BYTE_SET.fullmatch(mismatch.expected) and len(mismatch.expected) <= _SHORT
     return mismatch.expected if is_readable or not characters else characters
 
