@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import string
 from pathlib import Path
 from typing import Any
 
@@ -433,3 +434,27 @@ def test_pieces_without_split_where_a_token_leaves_no_room_for_the_ending(tmp_pa
     for piece in '"aaa':
         matcher.advance(pieces.index(piece))
     assert [vocabulary.token_bytes(token) for token in matcher.allowed().tolist()] == [b"b"]
+
+
+def test_names_of_a_list_beside_tokens_that_leave_them_after_a_character() -> None:
+    """A class of letters decides most tokens. The others were followed with the text of a list's item, without end."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    index = {token: number for number, token in enumerate(tokens)}
+    letters = [letter.encode() for letter in string.ascii_lowercase]
+    pairs = [*itertools.product(letters, repeat=2)]
+    pairs += [(left + middle, right) for left, middle, right in itertools.product(letters, letters[:6], letters)]
+    pairs += [(b"\xc3", b"\xa9"), (b"\xc3\xa9", b'"'), (b'\xc3\xa9"', b":")]
+    merges = []
+    for rank, (left, right) in enumerate(pairs):
+        index[left + right] = len(tokens)
+        merges.append((index[left], index[right], rank, len(tokens)))
+        tokens.append(left + right)
+    vocabulary = vocabulary_of(tokens, merges, split=TOY_SPLITS["gpt2"])
+    schema = {"minProperties": 3, "not": {"propertyNames": {"not": {"enum": ["1", "3"]}}}}
+    guide = detent.compile(detent.json_schema({"type": "object", **schema}), vocabulary, canonical=True)
+    for text in ('{"1": 1, "', '{"x": 1, "3": 2, "'):
+        matcher = guide.matcher()
+        for token in vocabulary.encode_canonical(text):
+            matcher.advance(token)
+        decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
+        assert matcher.allowed().tolist() == decided, text
