@@ -162,6 +162,7 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("logprobs", "top_logprobs"), "out.log_probabilities has them, and alternatives=3 the likeliest tokens"
     ),
+    "report": "each output has one: out.report",
     "tool_choice": "the calls are the rule: detent.calls([...], style=...)",
 }
 """Options of other libraries, and how the same thing is said here."""
