@@ -384,6 +384,36 @@ def test_masks_as_steps_decide(schema, words):
                 matcher.advance(rng.choice(allowed))
 
 
+COUNTED = [
+    r"^(?:\S+\s+){0,3}\S+$",
+    r"^(a*|[b-z ]+01234567)$",
+    r"^(a*|[b-z\u00e9]+ x y z)$",
+    r"^([a-z]+\.){0,4}[a-z]{3,}$",
+]
+
+
+@pytest.mark.parametrize("most", [9, 14, 40])
+@pytest.mark.parametrize("pattern", COUNTED)
+def test_strings_near_a_bound_of_their_characters(pattern: str, most: int) -> None:
+    """A step decides one token by itself: how many characters complete it depends on the token."""
+    vocabulary = detent.load_model().vocabulary
+    language = detent.json_schema({"type": "string", "pattern": pattern, "maxLength": most})
+    guide = detent.compile(language, vocabulary, canonical=True)
+    rng = random.Random(most)
+    compared = set()
+    while len(compared) < 20:
+        matcher, row = guide.matcher(), ()
+        while not matcher.is_finished:
+            allowed = matcher.allowed().tolist()
+            if row not in compared:
+                compared.add(row)
+                decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
+                assert allowed == decided, vocabulary.decode(row)
+            inside = [token for token in allowed if not vocabulary.token_bytes(token).endswith(b'"')]
+            row = (*row, min(rng.choices(inside or allowed, k=3), key=lambda token: len(vocabulary.token_bytes(token))))
+            matcher.advance(row[-1])
+
+
 def test_a_token_that_only_the_quotation_mark_follows():
     """The tokenizer never writes "a" before another "a", so "a" begins only a string of one character."""
     tokens = [b"a", b'"', b"b", b"aa"]

@@ -389,6 +389,16 @@ std::optional<CountedString> SliceAnalysis::counted_string(ExprId prefix) {
   });
 }
 
+std::optional<ExprId> SliceAnalysis::with_at_most(ExprId string, std::uint32_t maximum) {
+  return automaton_.edit([=](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<ExprId> {
+    const std::optional<WholeString> whole = find_quoted_string(exprs, string);
+    if (!whole || !whole->before.empty()) return std::nullopt;
+    const ExprId characters = exprs.repeat(exprs[exprs.all_texts()].part(), 0, maximum);
+    const ExprId bounded = whole->of(exprs, exprs.intersection({whole->texts, characters}));
+    return liveness.live(bounded) ? bounded : ExprSet::kEmpty;
+  });
+}
+
 std::optional<std::uint32_t> SliceAnalysis::characters_to_come(ExprId state) {
   return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<std::uint32_t> {
     const Expr& expr = exprs[state];
