@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import string
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +384,36 @@ def test_masks_as_steps_decide(schema, words):
                 matcher.advance(rng.choice(allowed))
 
 
+COUNTED = [
+    r"^(?:\S+\s+){0,3}\S+$",
+    r"^(a*|[b-z ]+01234567)$",
+    r"^(a*|[b-z\u00e9]+ x y z)$",
+    r"^([a-z]+\.){0,4}[a-z]{3,}$",
+]
+
+
+@pytest.mark.parametrize("most", [9, 14, 40])
+@pytest.mark.parametrize("pattern", COUNTED)
+def test_strings_near_a_bound_of_their_characters(pattern: str, most: int) -> None:
+    """A step decides one token by itself: how many characters complete it depends on the token."""
+    vocabulary = detent.load_model().vocabulary
+    language = detent.json_schema({"type": "string", "pattern": pattern, "maxLength": most})
+    guide = detent.compile(language, vocabulary, canonical=True)
+    rng = random.Random(most)
+    compared = set()
+    while len(compared) < 20:
+        matcher, row = guide.matcher(), ()
+        while not matcher.is_finished:
+            allowed = matcher.allowed().tolist()
+            if row not in compared:
+                compared.add(row)
+                decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
+                assert allowed == decided, vocabulary.decode(row)
+            inside = [token for token in allowed if not vocabulary.token_bytes(token).endswith(b'"')]
+            row = (*row, min(rng.choices(inside or allowed, k=3), key=lambda token: len(vocabulary.token_bytes(token))))
+            matcher.advance(row[-1])
+
+
 def test_a_token_that_only_the_quotation_mark_follows():
     """The tokenizer never writes "a" before another "a", so "a" begins only a string of one character."""
     tokens = [b"a", b'"', b"b", b"aa"]
@@ -433,3 +464,27 @@ def test_pieces_without_split_where_a_token_leaves_no_room_for_the_ending(tmp_pa
     for piece in '"aaa':
         matcher.advance(pieces.index(piece))
     assert [vocabulary.token_bytes(token) for token in matcher.allowed().tolist()] == [b"b"]
+
+
+def test_names_of_a_list_beside_tokens_that_leave_them_after_a_character() -> None:
+    """A class of letters decides most tokens. The others were followed with the text of a list's item, without end."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    index = {token: number for number, token in enumerate(tokens)}
+    letters = [letter.encode() for letter in string.ascii_lowercase]
+    pairs = [*itertools.product(letters, repeat=2)]
+    pairs += [(left + middle, right) for left, middle, right in itertools.product(letters, letters[:6], letters)]
+    pairs += [(b"\xc3", b"\xa9"), (b"\xc3\xa9", b'"'), (b'\xc3\xa9"', b":")]
+    merges = []
+    for rank, (left, right) in enumerate(pairs):
+        index[left + right] = len(tokens)
+        merges.append((index[left], index[right], rank, len(tokens)))
+        tokens.append(left + right)
+    vocabulary = vocabulary_of(tokens, merges, split=TOY_SPLITS["gpt2"])
+    schema = {"minProperties": 3, "not": {"propertyNames": {"not": {"enum": ["1", "3"]}}}}
+    guide = detent.compile(detent.json_schema({"type": "object", **schema}), vocabulary, canonical=True)
+    for text in ('{"1": 1, "', '{"x": 1, "3": 2, "'):
+        matcher = guide.matcher()
+        for token in vocabulary.encode_canonical(text):
+            matcher.advance(token)
+        decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
+        assert matcher.allowed().tolist() == decided, text

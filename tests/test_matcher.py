@@ -418,6 +418,14 @@ def test_one_matcher_in_two_threads_is_busy() -> None:
 # --- Histories share their tail
 
 
+def test_a_rollback_of_a_negative_number_of_steps_is_a_wrong_argument() -> None:
+    matcher = _guide("a{3}").matcher()
+    with pytest.raises(detent.ArgumentError, match="rollback needs a number of steps from 0 on, got -1"):
+        matcher.rollback(-1)
+    with pytest.raises(detent.StateError, match="cannot roll back 1 steps: 0 were taken"):
+        matcher.rollback(1)
+
+
 def test_forks_and_rollbacks_of_long_histories() -> None:
     """Against lists of tokens: forks of forks, rolled back over chunks, each independent of the others."""
     vocabulary = detent.Vocabulary([b"a", b"b", b"c", b""], eos_token_ids=[3])

@@ -430,6 +430,7 @@ def test_keywords_of_schemas() -> None:
                 _check_syntax(started, following)
             elif kind == "order":
                 _check_order(free, schema, started, following)
+                _check_keywords_in_order(schema, {each.name for each in reasons[1:]}, started, following)
             else:
                 assert {each.kind for each in reasons} == {"keyword"}, (schema, started, following)
                 _check_keywords(schema, {each.name for each in reasons}, started, following, values)
@@ -511,6 +512,19 @@ def _check_order(free: detent.Language, schema: Any, started: bytes, following: 
         assert [name for name in declared if name in value] != list(value) or any(
             isinstance(each, (dict, list)) for each in value.values()
         )
+
+
+def _check_keywords_in_order(schema: Any, pointers: set[str], started: bytes, following: bytes) -> None:
+    """The order of members and the keywords refuse together; without any one of the keywords they do not."""
+
+    def refuses(kept: set[str]) -> bool | None:
+        dfa = detent.json_schema(_with_only(schema, kept), whitespace="compact")._dfa()
+        if dfa.after(started) == 0:
+            return None  # alternatives that exclude each other refuse the text itself
+        return dfa.after(started + following) == 0 if following else not dfa.accepts(started)
+
+    assert refuses(pointers)
+    assert not any(refuses(pointers - {left_out}) for left_out in pointers)
 
 
 def _check_keywords(

@@ -50,6 +50,8 @@ def test_an_attribute_near_to_none() -> None:
         (detent.regex("a").repeat, [], "min", "minimum"),
         (detent.regex("a").sample, [], "sed", "seed"),
         (detent.Vocabulary, [[b"a"]], "eos_tokens", "eos_token_ids"),
+        (detent.Limits, [], "memory", "memory_bytes"),
+        (detent.Style, [], "nme", "name"),
     ],
 )
 def test_keyword_arguments(function: Any, arguments: list[Any], name: str, meant: str) -> None:

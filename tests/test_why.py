@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import detent
+from detent.expected import expected_after
 
 TWO = detent.regex("[a-z]{2}")
 GREEDY = 'start: A "b" | A "c"\nA: /[ab]+/'
@@ -114,9 +115,9 @@ def test_a_text_is_followed_as_far_as_it_goes(seed: int) -> None:
                 continue
             asked += 1
             dfa = language._dfa()
-            position, state = dfa.longest_prefix(text.encode())
+            position, _ = dfa.longest_prefix(text.encode())
             assert mismatch.position == position
-            assert mismatch.expected == dfa.expected_text(state)
+            assert mismatch.expected == expected_after(dfa, text[:position].encode())
             assert language.accepts(mismatch.example or "") and (mismatch.example or "").startswith(text[:position])
 
 
@@ -215,3 +216,21 @@ def test_a_message_about_a_long_text_shows_the_place_whole() -> None:
         'by /properties/a_member_with_a_long_name_7/maxLength 3; for example \'…a_long_name_7": "abc"}\''
     )
     assert len(line) <= 80 and line[len(caret) - 1] == "d"
+
+
+def test_an_example_has_readable_characters_where_they_are_as_good() -> None:
+    line = detent.choice("INFO", "WARN") + ": " + detent.text(1, 80)
+    mismatch = line.why("INFX")
+    assert mismatch is not None and mismatch.example == "INFO: a"
+    control = detent.regex("x[\x00-\x1f]").why("y")
+    assert control is not None and control.example == "x\x00"
+
+
+def test_the_order_of_members_refuses_together_with_keywords() -> None:
+    names = {"properties": {"a": {}, "b": {}}, "type": "object", "additionalProperties": False}
+    surplus = detent.json_schema(names).why('{"b": 1, "c": 2}')
+    assert surplus is not None
+    assert [str(each) for each in surplus.reasons] == ["the order of properties", "/additionalProperties false"]
+    missing = detent.json_schema({**names, "required": ["a"]}).why('{"b": 1}')
+    assert missing is not None
+    assert [str(each) for each in missing.reasons] == ["the order of properties", '/required/0 "a"']

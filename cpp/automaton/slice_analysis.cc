@@ -7,6 +7,7 @@
 #include "automaton/conditioned_slices.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -28,9 +29,7 @@ struct WholeString {
 
   // The same prefix with other texts in the string.
   ExprId of(ExprSet& exprs, ExprId others) const {
-    ExprId prefix = exprs.concat(exprs.json_escaped(others, escape_position, 0), quote);
-    for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
-    return prefix;
+    return concat_elements(exprs, before, exprs.concat(exprs.json_escaped(others, escape_position, 0), quote));
   }
   // Whether the text begins after the first quotation mark of the prefix.
   bool has_opening_quote(const ExprSet& exprs) const {
@@ -331,7 +330,7 @@ std::optional<std::vector<std::string>> SliceAnalysis::literals_of(ExprId prefix
       if (expr.op == Op::union_of) {
         for (ExprId operand : exprs.operands(id)) open.emplace_back(read, operand);
       } else {
-        const ExprId head = expr.op == Op::concat ? expr.first() : id;
+        const ExprId head = split_first(exprs, id).first;
         if (exprs[head].op == Op::text) {
           read += exprs.text_of(head);
         } else if (exprs[head].op == Op::bytes && !exprs.set(exprs[head].set_index()).has_more_than(1)) {
@@ -387,6 +386,16 @@ std::optional<CountedString> SliceAnalysis::counted_string(ExprId prefix) {
     if (bounded->minimum > 1 && !liveness.character_counts().has_every_longer(bounded->texts)) return std::nullopt;
     return CountedString{whole->of(exprs, bounded->texts), bounded->minimum, bounded->maximum, !whole->before.empty(),
                          exprs[bounded->texts].max_completion_bound};
+  });
+}
+
+std::optional<ExprId> SliceAnalysis::with_at_most(ExprId string, std::uint32_t maximum) {
+  return automaton_.edit([=](ExprSet& exprs, Derivatives&, Liveness& liveness) -> std::optional<ExprId> {
+    const std::optional<WholeString> whole = find_quoted_string(exprs, string);
+    if (!whole || !whole->before.empty()) return std::nullopt;
+    const ExprId characters = exprs.repeat(exprs[exprs.all_texts()].part(), 0, maximum);
+    const ExprId bounded = whole->of(exprs, exprs.intersection({whole->texts, characters}));
+    return liveness.live(bounded) ? bounded : ExprSet::kEmpty;
   });
 }
 

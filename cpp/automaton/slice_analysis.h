@@ -92,6 +92,9 @@ class SliceAnalysis {
   std::optional<BoundedString> bounded_string(ExprId prefix);
   // Reads a prefix as a CountedString, likewise.
   std::optional<CountedString> counted_string(ExprId prefix);
+  // The JSON string of at most `maximum` of the characters that complete `string`: a state of CountedString::unbounded
+  // at the start of a character. Nothing where the form of the state does not show the string.
+  std::optional<ExprId> with_at_most(ExprId string, std::uint32_t maximum);
   // The fewest characters that complete the JSON string in which a state is, not counting the character that is being
   // read. Nothing where the form of the state does not show it.
   std::optional<std::uint32_t> characters_to_come(ExprId state);

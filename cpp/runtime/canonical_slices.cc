@@ -12,6 +12,7 @@
 //    is still large enough. In a string of characters from one set, the number of a token's characters is known: the
 //    bounds are a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion are
 //    decided, where few characters are left, and those that have too few characters: once for each number of them.
+//    In other strings with a bound on their characters, these tokens are decided one by one (find_counted).
 // 4. A prefix that differs from all references after most bytes, such as the rest of any string, which has none, has
 //    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
 //    they are kept (prefix_states.h).
@@ -34,6 +35,7 @@ namespace {
 
 constexpr int kManyBytes = 64;  // most tokens begin with one of so many
 constexpr std::uint32_t kFewCharacters = 4;
+constexpr std::size_t kFewTokens = 256;  // are decided one by one, or a part of the vocabulary
 
 bool has_bit(const std::vector<std::uint32_t>& row, std::uint32_t token) {
   return (row[token >> 5] >> (token & 31) & 1) != 0;
@@ -70,6 +72,22 @@ std::shared_ptr<const Mask> part_of(const Mask& mask, std::span<const std::uint3
   return builder.finish();
 }
 
+// The accepted tokens of a slice as bits, at first those of a similar slice, and what is found of single tokens.
+struct SliceRow {
+  using Verdict = ContextFreeBounds::Verdict;
+  std::vector<std::uint32_t> accepted;
+  std::uint32_t longest;                      // bound on a completion
+  std::vector<std::uint32_t> uncertain = {};  // of the decided tokens
+
+  void decide(std::uint32_t token, const ContextFreeBounds::Bound& bound) {
+    if (bound.verdict == Verdict::accepted || bound.verdict == Verdict::closing) {
+      longest = std::max(longest, bound.length);
+      return;
+    }
+    accepted[token >> 5] &= ~(1u << (token & 31));
+    if (bound.verdict == Verdict::uncertain) uncertain.push_back(token);
+  }
+};
 }  // namespace
 
 Hash128 CanonicalSlices::key(ExprId prefix, PositionId from, UnsplitNode unsplit) const {
@@ -146,6 +164,7 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
   const std::optional<BoundedString> string = analysis_.bounded_string(prefix);
   const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
   if (is_inside) return limit_characters(prefix, *string, find(string->unbounded, from, limit), from, limit);
+  if (std::optional<SliceTokens> found = find_counted(prefix, from, limit)) return *std::move(found);
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
   if (!reference) {
@@ -166,7 +185,7 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
 // condition permits, the byte that completes the prefix ends no word. The state decides each other token. Nothing where
 // these are many.
 std::optional<SliceTokens> CanonicalSlices::find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit) {
-  constexpr std::size_t kFewTokens = 256, kTokensForOne = 16;  // decided: so many, or one in so many
+  constexpr std::size_t kTokensForOne = 16;  // one in so many is decided
   const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
   if (!parts) return std::nullopt;
   const Vocabulary& vocabulary = language_.vocabulary();
@@ -174,34 +193,67 @@ std::optional<SliceTokens> CanonicalSlices::find_conditioned(ExprId prefix, Posi
   const std::vector<std::uint32_t> permitted =
       row_of(*masks_.mask_of_condition(parts->condition), vocabulary.word_count());
   const std::vector<std::uint32_t> closing = row_of(*all.closing, vocabulary.word_count());
-  std::vector<std::uint32_t> accepted = row_of(*all.accepted, vocabulary.word_count());
+  SliceRow row{row_of(*all.accepted, vocabulary.word_count()), all.accepted->max_completion_bound()};
   std::vector<std::uint32_t> others;
-  for (std::uint32_t i = 0; i < accepted.size(); ++i) {
-    accepted[i] &= permitted[i];
-    for (std::uint32_t word = accepted[i] & ~closing[i]; word != 0; word &= word - 1) {
+  for (std::uint32_t i = 0; i < row.accepted.size(); ++i) {
+    row.accepted[i] &= permitted[i];
+    for (std::uint32_t word = row.accepted[i] & ~closing[i]; word != 0; word &= word - 1) {
       others.push_back(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
     }
   }
   if (others.size() > std::max(kFewTokens, vocabulary.size() / kTokensForOne)) return std::nullopt;
   ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
-  std::uint32_t longest = all.accepted->max_completion_bound();
-  std::vector<std::uint32_t> doubtful;
   for (std::uint32_t token : others) {
     limit.check();
-    const ExprId next = language_.next(prefix, vocabulary.bytes(token));
-    const auto [verdict, length] = next == ExprSet::kEmpty
-                                       ? ContextFreeBounds::Bound{ContextFreeBounds::Verdict::refused}
-                                       : bounds.of(token, next, bounds.target_of(token));
-    if (verdict == ContextFreeBounds::Verdict::accepted || verdict == ContextFreeBounds::Verdict::closing) {
-      longest = std::max(longest, length);
-      continue;
-    }
-    accepted[token >> 5] &= ~(1u << (token & 31));
-    if (verdict == ContextFreeBounds::Verdict::uncertain) doubtful.push_back(token);
+    row.decide(token, bounds.of(token, language_.next(prefix, vocabulary.bytes(token)), bounds.target_of(token)));
   }
   language_.meter.step(vocabulary.size() / 64 + 1);
-  return SliceTokens{part_of(*all.accepted, accepted, {}, longest), part_of(*all.uncertain, permitted, doubtful, 0),
-                     part_of(*all.closing, accepted, {}, 0)};
+  return SliceTokens{part_of(*all.accepted, row.accepted, {}, row.longest),
+                     part_of(*all.uncertain, permitted, row.uncertain, 0), part_of(*all.closing, row.accepted, {}, 0)};
+}
+
+// The tokens of a string of other texts with at most n characters, such as counted words: a walk would make a state at
+// each character of tokens such as a hundred dashes. What completes the string without this bound (`wide`) after a
+// token completes this one, too, if both have at most n characters, without the quotation mark. The state decides the
+// other tokens: that of the wide string, with as many characters as are left. Nothing where these tokens may be many.
+std::optional<SliceTokens> CanonicalSlices::find_counted(ExprId prefix, PositionId from, WalkLimit& limit) {
+  constexpr std::size_t kTokensForOne = 64;  // one in so many is looked at
+  if (from.decoded().inside_character()) return std::nullopt;
+  const std::optional<CountedString> string = analysis_.counted_string(prefix);
+  if (!string || string->is_before || string->minimum > 1) return std::nullopt;  // a token has at least one character
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const StringLengths& lengths = vocabulary.string_lengths();
+  const SliceTokens wide = find(string->unbounded, from, limit);
+  const BoundedString bounded{string->unbounded, string->minimum, string->maximum, false};
+  SliceRow row{row_of(*wide.accepted, vocabulary.word_count()), wide.accepted->max_completion_bound()};
+  keep_lengths(bounded, lengths, row.accepted);
+  std::vector<std::uint32_t> longer = row.accepted;  // need more than the quotation mark
+  const std::vector<std::uint32_t> closing = row_of(*wide.closing, vocabulary.word_count());
+  for (std::size_t i = 0; i < longer.size(); ++i) longer[i] &= ~closing[i];
+  std::vector<std::uint32_t> others;
+  const std::uint32_t surely = string->maximum >= row.longest ? string->maximum - row.longest + 1 : 0;
+  lengths.each_longer(surely, longer, [&others](std::uint32_t token) { others.push_back(token); });
+  if (others.size() > std::max(kFewTokens, vocabulary.size() / kTokensForOne)) return std::nullopt;
+  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
+  for (std::uint32_t token : others) {
+    limit.check();
+    const std::string_view text = vocabulary.bytes(token);
+    const std::uint32_t characters = StringLengths::count(text);
+    if (characters <= surely) continue;
+    const std::size_t target = bounds.target_of(token);
+    const ExprId next = language_.next(string->unbounded, text);
+    const std::uint32_t length = bounds.of(token, next, target).length;
+    if (length != kInfinite && characters + length - 1 <= string->maximum) continue;
+    std::optional<ExprId> after;
+    if (!bounds.inside_character(target)) after = analysis_.with_at_most(next, string->maximum - characters);
+    row.decide(token, bounds.of(token, after ? *after : language_.next(prefix, text), target));
+  }
+  language_.meter.step(vocabulary.size() / 64 + 1);
+  std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
+  keep_lengths(bounded, lengths, uncertain);
+  return SliceTokens{part_of(*wide.accepted, row.accepted, {}, row.longest),
+                     part_of(*wide.uncertain, uncertain, row.uncertain, 0),
+                     part_of(*wide.closing, row.accepted, {}, 0)};
 }
 
 // The tokens of a string of m to n characters, from those of the string without these bounds (`wide`). The quotation
@@ -213,27 +265,16 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
                                               PositionId from, WalkLimit& limit) {
   const Vocabulary& vocabulary = language_.vocabulary();
   const StringLengths& lengths = vocabulary.string_lengths();
-  std::vector<std::uint32_t> accepted = row_of(*wide.accepted, vocabulary.word_count());
-  keep_lengths(string, lengths, accepted);
-  std::vector<std::uint32_t> longer = accepted;  // need more than the quotation mark
+  SliceRow row{row_of(*wide.accepted, vocabulary.word_count()), wide.accepted->max_completion_bound()};
+  keep_lengths(string, lengths, row.accepted);
+  std::vector<std::uint32_t> longer = row.accepted;  // need more than the quotation mark
   const std::vector<std::uint32_t> closing = row_of(*wide.closing, vocabulary.word_count());
   for (std::size_t i = 0; i < longer.size(); ++i) longer[i] &= ~closing[i];
-  std::uint32_t longest = wide.accepted->max_completion_bound();
-  const std::uint32_t surely = string.maximum >= longest ? string.maximum - longest + 1 : 0;
+  const std::uint32_t surely = string.maximum >= row.longest ? string.maximum - row.longest + 1 : 0;
   ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
-  std::vector<std::uint32_t> doubtful;
-  const auto decide = [&](std::uint32_t token, ExprId next, std::size_t target) {
-    const auto [verdict, length] = bounds.of(token, next, target);
-    if (verdict == ContextFreeBounds::Verdict::accepted || verdict == ContextFreeBounds::Verdict::closing) {
-      longest = std::max(longest, length);
-      return;
-    }
-    accepted[token >> 5] &= ~(1u << (token & 31));
-    if (verdict == ContextFreeBounds::Verdict::uncertain) doubtful.push_back(token);
-  };
   const auto decide_alone = [&](std::uint32_t token) {
     limit.check();
-    decide(token, language_.next(prefix, vocabulary.bytes(token)), bounds.target_of(token));
+    row.decide(token, bounds.of(token, language_.next(prefix, vocabulary.bytes(token)), bounds.target_of(token)));
   };
   for (std::uint32_t characters = 1; characters < StringLengths::kRows; ++characters) {
     if (characters > string.maximum) break;
@@ -241,7 +282,7 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
     if (is_enough && characters <= surely) continue;
     ExprId next = ExprSet::kEmpty;
     const std::vector<ContextFreeBounds::Verdict>* verdicts = nullptr;
-    lengths.each_of_length(characters, is_enough ? longer : accepted, [&](std::uint32_t token) {
+    lengths.each_of_length(characters, is_enough ? longer : row.accepted, [&](std::uint32_t token) {
       const std::size_t target = bounds.target_of(token);
       if (bounds.inside_character(target) || lengths.has_escape(token)) return decide_alone(token);
       if (!verdicts) {
@@ -251,11 +292,11 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
       const ContextFreeBounds::Verdict known = (*verdicts)[target];
       const bool is_accepted =
           known == ContextFreeBounds::Verdict::accepted || known == ContextFreeBounds::Verdict::closing;
-      if (!is_accepted) decide(token, next, target);
+      if (!is_accepted) row.decide(token, bounds.of(token, next, target));
     });
     limit.check();
   }
-  const std::vector<std::uint32_t> long_tokens = accepted;
+  const std::vector<std::uint32_t> long_tokens = row.accepted;
   lengths.each_longer(StringLengths::kRows - 1, long_tokens, [&](std::uint32_t token) {
     const std::uint32_t characters = StringLengths::count(vocabulary.bytes(token));
     if (characters < string.minimum || (characters > surely && has_bit(longer, token))) decide_alone(token);
@@ -264,13 +305,13 @@ SliceTokens CanonicalSlices::limit_characters(ExprId prefix, const BoundedString
   std::vector<std::uint32_t> uncertain = row_of(*wide.uncertain, vocabulary.word_count());
   keep_lengths(string, lengths, uncertain);
   // The quotation mark completes no token of fewer characters than the minimum. Where that may be many, none are named.
-  std::vector<std::uint32_t> enough(accepted.size());
-  if (string.minimum <= kFewCharacters) enough = accepted;
+  std::vector<std::uint32_t> enough(row.accepted.size());
+  if (string.minimum <= kFewCharacters) enough = row.accepted;
   for (std::uint32_t characters = 1; characters < std::min(string.minimum, kFewCharacters); ++characters) {
-    lengths.each_of_length(characters, accepted,
+    lengths.each_of_length(characters, row.accepted,
                            [&enough](std::uint32_t token) { enough[token >> 5] &= ~(1u << (token & 31)); });
   }
-  return {part_of(*wide.accepted, accepted, {}, longest), part_of(*wide.uncertain, uncertain, doubtful, 0),
+  return {part_of(*wide.accepted, row.accepted, {}, row.longest), part_of(*wide.uncertain, uncertain, row.uncertain, 0),
           part_of(*wide.closing, enough, {}, 0)};
 }
 

@@ -57,6 +57,7 @@ class CanonicalSlices {
   SliceTokens find(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens compute(ExprId prefix, PositionId from, WalkLimit& limit);
   std::optional<SliceTokens> find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit);
+  std::optional<SliceTokens> find_counted(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide, PositionId from,
                                WalkLimit& limit);
   SliceTokens cached(const Hash128& accepted_key, MaskCache::Kind kind) const;

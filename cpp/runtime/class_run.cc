@@ -194,8 +194,12 @@ class ClassRun {
       is_ascii &= byte < 0x80;
     }
     if (!is_ascii) {
-      const ExprId state = automaton_.advance(states_[0], text);
-      return state == ExprSet::kEmpty ? std::nullopt : std::optional(state);
+      ExprId state = states_[0];  // by rows: Automaton::advance would pair the state with the text of a list's item
+      for (char each : text) {
+        state = automaton_.row(state)[automaton_.class_of()[static_cast<std::uint8_t>(each)]];
+        if (state == ExprSet::kEmpty) return std::nullopt;
+      }
+      return state;
     }
     if (depth < states_.size()) return states_[depth];
     return is_bounded_ ? std::nullopt : std::optional(states_.back());

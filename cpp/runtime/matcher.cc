@@ -219,7 +219,8 @@ void Matcher::advance_bytes(std::string_view text) {
 void Matcher::rollback(std::int64_t steps) {
   const BusyGuard guard(*this);
   const auto count = static_cast<std::int64_t>(steps_taken());
-  if (steps < 0 || steps > count) throw Error(ErrorKind::state, "rollback", steps, count);
+  if (steps < 0) throw Error(ErrorKind::argument, "rollback", steps);
+  if (steps > count) throw Error(ErrorKind::state, "rollback", steps, count);
   const auto left = static_cast<std::size_t>(count - steps);
   history_.truncate(left + 1);
   if (steps > 0) forget_decision();

@@ -76,6 +76,7 @@ ContextFreeBounds::Verdict ContextFreeBounds::decide(Target& target, ExprId next
 }
 
 ContextFreeBounds::Bound ContextFreeBounds::of(std::uint32_t token, ExprId next, std::size_t index) {
+  if (next == ExprSet::kEmpty) return {Verdict::refused};
   Targets& targets = targets_of(next);
   Verdict& verdict = targets.verdicts[index];
   if (verdict == Verdict::refused) return {verdict};

@@ -91,7 +91,7 @@ class ContextFreeBounds {
   bool inside_character(std::size_t target) const {
     return target < row_.targets.size() && row_.targets[target].decoded().inside_character();
   }
-  // The bound after a token that leads to `next` and the target.
+  // The bound after a token that leads to `next`, which may be dead, and the target.
   Bound of(std::uint32_t token, ExprId next, std::size_t target);
 
  private:

@@ -328,6 +328,7 @@ _CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "token_dfa"): "the arrays of a token DFA do not fit each other or the vocabulary",
     ("argument", "token_dfa_state"): "state {given} is none of the token DFA's {limit}",
     ("argument", "unordered"): "{given} marks for {limit} members",
+    ("argument", "rollback"): "rollback needs a number of steps from 0 on, got {given}",
     ("argument", "repeat"): "a repeat of at least {given} and at most {limit} times is impossible",
     ("busy", "mask_slots"): "the mask slots are in use by another thread; give each thread its own",
     ("busy", "matcher"): "the matcher is in use by another thread; give each thread its own with fork()",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from detent.errors import ArgumentError
+from detent.suggestions import suggests_arguments
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_limits"]
 
 
+@suggests_arguments
 @dataclass(frozen=True)
 class Limits:
     """Bounds on what one constraint may cost; reaching one raises `LimitError`.

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, final
 import numpy as np
 
 from detent import _core
+from detent.code_points import normalise
 from detent.errors import ArgumentError, DetentError, LimitError, StateError
+from detent.expected import expected_characters, shown_byte_set, shown_characters
 from detent.mask import allocate_mask
 from detent.refusal import Refusal, shown_bytes
 
@@ -120,7 +122,7 @@ class Matcher(_core.Matcher):
                 raise
             message = (
                 f"byte {text[offset : offset + 1]!r} at {offset} of {shown_bytes(text)} leads out of the language; "
-                f"expected there: {self._wanted(expected, complete)}; the state is unchanged"
+                f"expected there: {self._wanted(text[:offset], expected, complete)}; the state is unchanged"
             )
             raise StateError(message) from None
         self._byte_steps = {**self._byte_steps, step: bytes(text)}
@@ -155,7 +157,7 @@ class Matcher(_core.Matcher):
         >>> import detent
         >>> vocabulary = detent.Vocabulary([b"a", b"b", b"ab", b""], eos_token_ids=[3])
         >>> print(detent.compile(detent.regex("a+"), vocabulary).matcher().explain(3))
-        token 3 b'' refused: the text is not complete, by 'a' at character 0 of 'a+'; the shortest completion is b'a'
+        token 3 b'' refused: the text is not complete, by 'a' at character 0 of 'a+'; the shortest completion is 'a'
         """
         refusal = self.why(token_id)
         if refusal is not None:
@@ -200,17 +202,24 @@ class Matcher(_core.Matcher):
         offset, expected, complete, _ = self._diagnose(text)
         if offset == len(text):
             return replace(refusal, kind="vocabulary", completion=self._completion())
-        wanted, completion = self._wanted(expected, complete), self._completion()
+        wanted, completion = self._wanted(text[:offset], expected, complete), self._completion()
         return replace(refusal, kind="language", position=offset, expected=wanted, completion=completion, **known)
 
-    def _wanted(self, expected: bytes, complete: bool) -> str:
-        """Describe what the language wants: some bytes, a special token, the end of the text."""
+    def _wanted(self, part: bytes, expected: bytes, complete: bool) -> str:
+        """Describe what the language wants after a part of a token: characters, a special token, the end."""
         asks_special = b"\xff" in expected and self.guide.language._node.has_special  # no text begins with this byte
         text_bytes = expected.replace(b"\xff", b"") if asks_special else expected
-        is_character = len(text_bytes) == 1 and 0x20 < text_bytes[0] < 0x7F
-        bytes_wanted = repr(chr(text_bytes[0])) if is_character else describe_bytes(text_bytes)
         others = ["a special token" if asks_special else "", "end of text" if complete else ""]
-        return " or ".join(filter(None, [bytes_wanted, *others]))
+        return " or ".join(filter(None, [self._shown_characters(part, text_bytes), *others]))
+
+    def _shown_characters(self, part: bytes, following: bytes) -> str:
+        """Show the characters that begin with the bytes that may follow a part of a token."""
+        if following.isascii():
+            return shown_characters(normalise((byte, byte) for byte in following)) if following else ""
+        try:
+            return expected_characters(self._language()._dfa(), self._text() + part) or shown_byte_set(following)
+        except DetentError:
+            return shown_byte_set(following)
 
     def _completion(self) -> bytes | None:
         try:
@@ -420,22 +429,6 @@ def _id_array(values: TokenIds, what: str) -> npt.NDArray[np.int64]:
         got = f"an array of {found.dtype} and shape {found.shape}" if found.ndim else type(values).__name__
         raise ArgumentError(f"{what} must be a sequence of 64-bit integers, got {got}")
     return found.astype(np.int64, copy=False)
-
-
-def describe_bytes(values: bytes) -> str:
-    """Show a set of bytes as a short character class, such as ``a-z 0-9 _``."""
-    runs: list[list[int]] = []
-    for byte in values:
-        if runs and byte == runs[-1][1] + 1:
-            runs[-1][1] = byte
-        else:
-            runs.append([byte, byte])
-    shown = [_show_byte(low) if low == high else f"{_show_byte(low)}-{_show_byte(high)}" for low, high in runs[:8]]
-    return " ".join(shown) + (" …" if len(runs) > 8 else "")
-
-
-def _show_byte(byte: int) -> str:
-    return chr(byte) if 0x21 <= byte < 0x7F else repr(bytes([byte]))[2:-1] if byte != 0x20 else "' '"
 
 
 def usable_cores() -> int:

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detent.errors import EmptyLanguageError, LimitError
+from detent.expected import expected_after
 from detent.origin import MAX_NESTING
 from detent.reason import Reason, listed, printable
 from detent.reason_search import find_reasons, open_parts
@@ -47,7 +48,7 @@ class Mismatch:
     position : int
         The character where it leaves the language; its length if it ends too early.
     expected : str
-        What may stand there in the whole language: a set of bytes such as ``[0-9]``, ``the end``, or both.
+        What may stand there in the whole language: a set of characters such as ``[0-9]``, ``the end``, or both.
     example : str or None
         A text of the language that begins like this one up to `position`, if there is one that is short.
     part : str or None
@@ -132,7 +133,7 @@ def explain(language: Language[Any], data: bytes) -> Mismatch:
         reason = _explain(language, data, MAX_NESTING)
         dfa = language._dfa()
         position, state = dfa.longest_prefix(data)
-        example = (data[:position] + dfa.completion(state)).decode(errors="replace")
+        example = (data[:position] + dfa.readable(dfa.completion(state))).decode(errors="replace")
     before = data[: reason.position].decode(errors="replace").rstrip("\ufffd")
     return Mismatch(
         data.decode(errors="replace"),
@@ -195,7 +196,7 @@ def _explain(language: Language[Any], data: bytes, depth: int) -> _Reason:
     """Explain in the words of the operand at fault, where they are true of the whole; else in those of the source."""
     dfa = language._dfa()
     position, state = dfa.longest_prefix(data)
-    whole = _Reason(position, (dfa.expected(state), dfa.is_accepting(state)), dfa.expected_text(state))
+    whole = _Reason(position, (dfa.expected(state), dfa.is_accepting(state)), expected_after(dfa, data[:position]))
     form, source = language._origin.form if depth else None, language._origin.source
     if form is not None:
         operands = form.operands()

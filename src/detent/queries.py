@@ -38,6 +38,9 @@ _MAX_BOUND = 1 << 14
 _MAX_COUNTED = 4_000_000
 """The transitions that a count may follow, once for each length: about a second."""
 
+_READABLE = bytes(sorted(range(0x20, 0x7F), key=lambda byte: (not chr(byte).islower(), not chr(byte).isalnum())))
+"""Printable characters: small letters first, then other letters and digits."""
+
 _NO_LIMIT = 2**63 - 1
 
 _MAX_COUNTS = 150_000
@@ -312,23 +315,25 @@ class ByteDfa:
         row = self.row(state)
         return bytes(byte for byte in range(256) if row[self.class_of[byte]])
 
-    def expected_text(self, state: int) -> str:
-        """Describe what may follow in a live state: a character, a set of bytes, ``the end``, or one of these."""
-        following = self.expected(state)
-        is_character = len(following) == 1 and 0x20 <= following[0] < 0x7F
-        names = [repr(chr(following[0])) if is_character else _core.byte_set(following).text()] if following else []
-        if following == bytes(range(256)):
-            names = ["any byte"]
-        if self.is_accepting(state):
-            names.append("the end")
-        return " or ".join(names)
-
     def completion(self, state: int) -> bytes:
         """Return the shortest string that leads from a live state to acceptance; some string if that is far to seek."""
         try:
             return self._core.shortest_completion(state)
         except LimitError:
             return self._core.some_completion(state)
+
+    def readable(self, text: bytes) -> bytes:
+        r"""Return a text with other bytes for control characters: the first ones that lead to the same states.
+
+        >>> import detent
+        >>> detent.regex(".{3}|0")._dfa().readable(b"\x00\x00\x00")
+        b'aaa'
+        """
+        classes = {byte: self._members[self.class_of[byte]] for byte in text if byte < 0x20 or byte == 0x7F}
+        replaced = {
+            byte: next((each for each in _READABLE if each in members), byte) for byte, members in classes.items()
+        }
+        return bytes(replaced.get(byte, byte) for byte in text)
 
     def some_completion(self, state: int) -> bytes:
         """Return a string that leads from a live state to acceptance; unlike `completion`, without a search."""

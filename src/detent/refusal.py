@@ -18,6 +18,9 @@ RefusalKind = Literal[
     "finished", "incomplete", "no text", "special", "language", "vocabulary", "not canonical", "table", "budget"
 ]
 
+_SHOWN = 80
+"""Characters of a text, or bytes of a token, that a message shows."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -38,7 +41,7 @@ class Refusal:
     position : int or None
         The byte of the token that is refused, where `kind` is "language".
     expected : str or None
-        The bytes that may stand there, such as ``a-z 0-9``, or the end of text.
+        The characters that may stand there, such as ``[0-9a-z]``, or the end of text.
     completion : bytes or None
         The shortest completion of the text so far, where one is near.
     tokens_left, tokens_needed : int or None
@@ -88,7 +91,7 @@ class Refusal:
         if self.kind == "budget":
             return f": {self._shortfall()}"
         if self.kind == "not canonical":
-            written = f"; it writes {shown_bytes(self._encoded)} as {list(self.encoding)}" if self.encoding else ""
+            written = f"; it writes {shown_text(self._encoded)} as {list(self.encoding)}" if self.encoding else ""
             return (
                 ": allowed by the language but not canonical: the tokenizer writes no text of the language so" + written
             )
@@ -105,7 +108,7 @@ class Refusal:
         if self.tokens_left is None or self.tokens_needed is None or self.needed is None:
             return "it leaves no way to complete the text in the tokens left"
         are_left = "1 is left" if self.tokens_left == 1 else f"{self.tokens_left} are left"
-        takes = f"{shown_bytes(self.needed)} takes {self.tokens_needed}, and {are_left}"
+        takes = f"{shown_text(self.needed)} takes {self.tokens_needed}, and {are_left}"
         if self.tokens_needed <= self.tokens_left:
             return (
                 f"the search of this step ended before it found a way to complete the text in the tokens left: {takes}"
@@ -113,9 +116,18 @@ class Refusal:
         return f"it leaves no way to complete the text in the tokens left: {takes}"
 
     def _ending(self) -> str:
-        return f"; the shortest completion is {shown_bytes(self.completion)}" if self.completion else ""
+        return f"; the shortest completion is {shown_text(self.completion)}" if self.completion else ""
+
+
+def shown_text(text: bytes) -> str:
+    """Return the `repr` of a text, cut where it is long; of its bytes where they are no whole characters."""
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        return shown_bytes(text)
+    return repr(decoded) if len(decoded) <= _SHOWN else f"{decoded[:_SHOWN]!r}… ({len(text)} bytes)"
 
 
 def shown_bytes(text: bytes) -> str:
     """Return the `repr` of some bytes, cut where they are many."""
-    return repr(text) if len(text) <= 80 else f"{text[:80]!r}… ({len(text)} bytes)"
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text)} bytes)"

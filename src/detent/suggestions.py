@@ -17,7 +17,7 @@ __all__ = [
     "did_you_mean",
     "is_type_form",
     "read_the_file",
-    "suggests_fields",
+    "suggests_arguments",
     "suggests_names",
     "unknown_keyword",
 ]
@@ -90,8 +90,8 @@ def suggests_names(function: _Function) -> _Function:
     return cast("_Function", call)
 
 
-def suggests_fields(kind: _Class) -> _Class:
-    """Make the constructor of a dataclass name its fields where a keyword argument is unknown."""
+def suggests_arguments(kind: _Class) -> _Class:
+    """Make the constructor of a class name its parameters where a keyword argument is unknown."""
     kind.__init__ = suggests_names(kind.__init__)  # type: ignore[misc]
     return kind
 

@@ -44,6 +44,7 @@ def _run(options: Any) -> int:
                 "expected": mismatch.expected,
                 "part": mismatch.part,
                 "example": mismatch.example,
+                "reasons": [str(reason) for reason in mismatch.reasons],
             }
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:

@@ -30,7 +30,7 @@ from detent.sources.words.containing import (
     read_words,
 )
 from detent.sources.words.trie import bytes_trie, trie
-from detent.suggestions import suggests_fields
+from detent.suggestions import suggests_arguments
 
 __all__ = ["Ban", "BanMode", "BannedWords", "Words", "banned_words"]
 
@@ -39,7 +39,7 @@ Word: TypeAlias = str | bytes | re.Pattern[str]
 Words: TypeAlias = Sequence[Word] | set[Word] | frozenset[Word]
 
 
-@suggests_fields
+@suggests_arguments
 @dataclass(frozen=True)
 class Ban:
     r"""Words that a text must not contain, and how they are kept out.

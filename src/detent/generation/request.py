@@ -34,7 +34,7 @@ from detent.models.base import ChatModel, Model, context_of, temperature_of
 from detent.models.chat import Chat, Message, check_text
 from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import ANY_BYTES, UTF8
-from detent.suggestions import suggests_fields, unknown_keyword
+from detent.suggestions import suggests_arguments, unknown_keyword
 from detent.tables import TokenConstraint, UserDfa
 from detent.vocabulary import Vocabulary
 
@@ -79,7 +79,7 @@ class Options(TypedDict, total=False):
     logit_bias: Mapping[int, float] | None
 
 
-@suggests_fields
+@suggests_arguments
 @dataclass(frozen=True, eq=False)
 class Request:
     """A prompt, a language, and the options of generation.
@@ -162,6 +162,7 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("logprobs", "top_logprobs"), "out.log_probabilities has them, and alternatives=3 the likeliest tokens"
     ),
+    "report": "each output has one: out.report",
     "tool_choice": "the calls are the rule: detent.calls([...], style=...)",
 }
 """Options of other libraries, and how the same thing is said here."""

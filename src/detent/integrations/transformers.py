@@ -28,6 +28,7 @@ from detent.mask import allocate_mask, apply_mask
 from detent.matcher import BatchMatcher, Matcher
 from detent.rule import AnyRule, read_rule
 from detent.sources.nodes import short_repr
+from detent.suggestions import suggests_arguments
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _MOST_PADDING = 1024
 """Models pad their logits by at most this many ids, or a sixteenth of them; wider logits are another vocabulary's."""
 
 
+@suggests_arguments
 class LogitsProcessor:
     """Holds what `model.generate` of transformers writes to a guide, row by row.
 

@@ -16,11 +16,13 @@ from detent.models.base import Session, checked_ids, checked_length
 from detent.models.chat import Chat, Message
 from detent.models.chat_template import ChatTemplate
 from detent.models.template_tokens import tokenize_chat
+from detent.suggestions import suggests_arguments
 from detent.vocabulary import Vocabulary
 
 __all__ = ["CallableModel"]
 
 
+@suggests_arguments
 class CallableModel:
     """A model from a function of all token ids so far to the logits of the next token.
 

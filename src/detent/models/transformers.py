@@ -11,6 +11,7 @@ from detent.models.chat import Chat, Message
 from detent.models.chat_template import ChatTemplate
 from detent.models.kv_cache import CachedSession, read_sessions
 from detent.models.template_tokens import tokenize_chat
+from detent.suggestions import suggests_arguments
 from detent.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Transformers"]
 
 
+@suggests_arguments
 class Transformers:
     """A causal language model of transformers 5 and its tokenizer.
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from detent.errors import DetentError
+from detent.expected import expected_after
 from detent.limits import Limits
 from detent.pictures.automaton import automaton_svg, automaton_table
 from detent.pictures.document import fact_list, plain, shown_text, title_of, token_html
@@ -70,7 +71,7 @@ def _facts(language: Language[Any]) -> list[tuple[str, str]]:
     except DetentError:
         number = ""
     facts.append(("number of texts", number))
-    facts.append(("first bytes", f"<code>{escape(dfa.expected_text(dfa.start))}</code>"))
+    facts.append(("first characters", f"<code>{escape(expected_after(dfa, b''))}</code>"))
     return facts
 
 
@@ -107,16 +108,17 @@ def _reading(language: Language[Any], text: str | bytes) -> str:
     data = text.encode() if isinstance(text, str) else bytes(text)
     if mismatch is None:
         return f"<h2>A text</h2><pre>{shown_text(data)}</pre><p>It is in the language.</p>"
-    position, state = language._dfa().longest_prefix(data)
-    where = f"it ends after {position} bytes"
-    if position < len(data):
-        where = f"after {position} bytes comes <code>{shown_text(data[position : position + 1])}</code>"
+    whole, position = mismatch.text, mismatch.position
+    is_end = position == len(whole)
+    found = "the text ends" if is_end else f"character {position} is <code>{shown_text(whole[position])}</code>"
+    part = f" of {plain(mismatch.part)}" if mismatch.part else ""
     reasons = f", by {plain(listed(mismatch.reasons))}" if mismatch.reasons else ""
     example = f"<p>For example: {_text(mismatch.example.encode())}</p>" if mismatch.example is not None else ""
+    hint = f"<p>{plain(mismatch.hint)}</p>" if mismatch.hint else ""
     return (
-        f'<h2>A text</h2><pre>{shown_text(data[:position])}<span class="raw"><b>'
-        f"{shown_text(data[position:])}</b></span></pre><p>It is not in the language: "
-        f"{where}, where <code>{escape(language._dfa().expected_text(state))}</code> is expected{reasons}.</p>{example}"
+        f'<h2>A text</h2><pre>{shown_text(whole[:position])}<span class="raw"><b>'
+        f"{shown_text(whole[position:])}</b></span></pre><p>It is not in the language: {found}, where "
+        f"{plain(mismatch.expected)}{part} is expected{reasons}.</p>{example}{hint}"
     )
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol, final
 import numpy as np
 
 from detent import _core
+from detent.code_points import normalise
 from detent.errors import ArgumentError, LimitError
 from detent.guide import Guide
 from detent.language import Language
 from detent.limits import Limits, read_limits
-from detent.matcher import describe_bytes
 from detent.suggestions import suggests_names
 from detent.tables.explore import explore
 from detent.tables.minimize import START
@@ -248,9 +248,12 @@ def _check_count(count: int, max_states: int) -> None:
 
 def byte_runs(values: Sequence[int]) -> list[str]:
     """Show the runs of a set of bytes, such as ``a-z``."""
-    cuts = [index for index in range(1, len(values)) if values[index] != values[index - 1] + 1]
-    ends = zip([0, *cuts], [*cuts, len(values)], strict=True) if values else ()
-    return [describe_bytes(bytes(values[first:last])) for first, last in ends]
+    runs = normalise((byte, byte) for byte in values)
+    return [_shown_byte(low) if low == high else f"{_shown_byte(low)}-{_shown_byte(high)}" for low, high in runs]
+
+
+def _shown_byte(byte: int) -> str:
+    return chr(byte) if 0x21 <= byte < 0x7F else repr(bytes([byte]))[2:-1] if byte != 0x20 else "' '"
 
 
 def _shown(vocabulary: Vocabulary, token: int) -> str:

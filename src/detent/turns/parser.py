@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex
 
 from detent import _core
 from detent.errors import ArgumentError, DetentError, StateError
+from detent.expected import expected_after
 from detent.language import Language
 from detent.mismatch import Mismatch
 from detent.partial_json import PartialJson
@@ -182,7 +183,7 @@ class Parser:
         position, state = dfa.longest_prefix(data[: self._reader.offset])
         before = data[:position].decode(errors="replace").rstrip("\ufffd")
         example = (data[:position] + dfa.some_completion(state)).decode(errors="replace") if state else None
-        expected = dfa.expected_text(state) if state else "nothing at all (the rule has no text)"
+        expected = expected_after(dfa, data[:position]) if state else "nothing at all (the rule has no text)"
         return Mismatch(
             data.decode(errors="replace"), len(before), expected, example, self._reader.part, repr(self._rule)
         )

@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias, get_args
 
 from detent.errors import ArgumentError
 from detent.sources.nodes import short_repr
+from detent.suggestions import suggests_arguments
 
 __all__ = ["ArgumentNotation", "Style"]
 
@@ -34,6 +35,7 @@ for each; Gemma's notation."""
 _SLOTS = ("{name}", "{arguments}", "{index}", "{id}")
 
 
+@suggests_arguments
 @dataclass(frozen=True)
 class Style:
     r"""The notation of turns of a model family; `turn` takes one, or the name of a known one.

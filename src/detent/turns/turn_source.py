@@ -15,6 +15,7 @@ from typing import Any
 
 from detent import _core
 from detent.errors import DetentError
+from detent.expected import expected_after
 from detent.language import Language
 from detent.mismatch import conflict_of
 from detent.queries import ByteDfa
@@ -56,9 +57,9 @@ class TurnSource:
     value: TurnValue
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, str | None] | None:
-        """Return the bytes that are expected, and the parts that they may belong to."""
+        """Return the characters that are expected, and the parts that they may belong to."""
         names = dict.fromkeys(self._named(opened, text[:position]) for opened in self._open_parts(text[:position]))
-        return dfa.expected_text(dfa.after(text[:position])), " or ".join(names) or None
+        return expected_after(dfa, text[:position]), " or ".join(names) or None
 
     def hint(self, text: bytes) -> str | None:
         """Return what to do where a text lacks all tags and one is expected: `Vocabulary.decode` leaves them out."""
@@ -142,13 +143,14 @@ class TurnSource:
         work = len(schema.get("properties", ())) * len(json.dumps(schema, default=str))
         if work > _MOST_CHARACTERS or not self._refuse(function, schema, refused):
             return ()
-        if any(not self._refuse(function, each, refused) for each in self._orders(function, schema, refused.text)):
-            return (Reason("order", "the order of properties"),)
+        orders = self._orders(function, schema, refused.text)
+        has_order = any(not self._refuse(function, each, refused) for each in orders)
         free = without_keywords(schema)
         if all(self._refuse(function, each, refused) for each in [free, *self._orders(function, free, refused.text)]):
             return (Reason("syntax", f"the notation of {self.value.style.name}"),)
         found = refusing_keywords(schema, None, lambda each: self._refuse(function, each, refused))
-        return tuple(Reason("keyword", each.pointer, each.value) for each in found or ())
+        keywords = [Reason("keyword", each.pointer, each.value) for each in found or ()]
+        return (Reason("order", "the order of properties"), *keywords) if has_order else tuple(keywords)
 
     def _refuse(self, function: Function, schema: Any, refused: Continuation) -> bool:
         """Return whether the arguments of a function with another schema refuse the continuation."""

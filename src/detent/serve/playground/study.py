@@ -41,8 +41,8 @@ _MAX_COUNTED = 20_000
 """Pairs of a state and a length that counting visits."""
 _SHORT = 24
 """Characters of an expected set that is easy to read."""
-_BYTE_SET = re.compile(r"(?:\[.*\]|'.')(?: or the end)?", re.DOTALL)
-"""The form of `Mismatch.expected` where a front end has no name for the expected text: a set of bytes."""
+_CLASS = re.compile(r"(?:\[.*\]|'.')(?: or the end)?", re.DOTALL)
+"""The form of `Mismatch.expected` where a front end has no name for the expected text: a set of characters."""
 _MOST_REASONS = 4
 _LENGTHS = (2, 4, 8, 16, 32, 64)
 _SHOWN = 400
@@ -275,13 +275,11 @@ def check_wanted(stop: CancellationToken) -> None:
         raise CancelledError("nobody waits for the answer")
 
 
-def _expected(mismatch: Mismatch, characters: str | None) -> str:
-    """Say what is expected at a position; `characters` says it of the whole rule, if its texts end there too."""
-    if "\\x" in mismatch.expected:  # bytes of characters beyond ASCII
-        other = (mismatch.example or "")[mismatch.position : mismatch.position + 1]
-        return f"a character such as “{other}”" if other.isprintable() and other else "another character"
-    is_readable = not _BYTE_SET.fullmatch(mismatch.expected) and len(mismatch.expected) <= _SHORT
-    return mismatch.expected if is_readable or not characters else characters
+def _expected(mismatch: Mismatch, following: str | None) -> str:
+    """Say what is expected at a position; `following` says it of the bytes of the whole rule, if these stop there."""
+    is_named = not _CLASS.fullmatch(mismatch.expected) and len(mismatch.expected) <= _SHORT
+    is_ascii = following is not None and "\\x" not in following
+    return following if following and is_ascii and not is_named else mismatch.expected
 
 
 def described(expected: bytes, *, is_end: bool = False) -> str:

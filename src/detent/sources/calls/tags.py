@@ -18,7 +18,7 @@ from detent.sources.calls.locate import json_end
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import ANY_BYTES, UTF8, concat, encode, optional, repeat, short_repr, union
 from detent.sources.words.literals import check_counts
-from detent.suggestions import suggests_names
+from detent.suggestions import suggests_arguments, suggests_names
 
 __all__ = ["Tag", "TaggedPart", "TagsValue", "structural_tags"]
 
@@ -26,6 +26,7 @@ _NUMBER = "0123456789.eE+-"
 _BYTE = _core.byte_set(bytes(range(256)))
 
 
+@suggests_arguments
 @dataclass(frozen=True)
 class TaggedPart:
     """A tagged part of a text: how its tag begins, and its value.

@@ -64,7 +64,7 @@ class Terminals:
             pattern, source = terminal.pattern, self.rules.source
             if pattern.widths[0] == 0:
                 what = f"terminal {terminal.name} matches the empty text, which Lark refuses"
-                remedy = "let it match a character at least, and make what calls it optional"
+                remedy = f"let it match at least one character, and write [{terminal.name}] where it may be missing"
                 source.malformed(what, terminal.offset, remedy)
             if pattern.is_text or not pattern.is_plain:
                 self._matches[number] = LeftmostMatch(pattern.node, pattern.node, None)

@@ -1,9 +1,10 @@
 """Refusing: which keywords of a schema refuse a continuation of a text, that is its next byte or its end.
 
-1. If no JSON text has the continuation, the syntax refuses it. If the schema with its members in any order allows the
-   continuation, the order refuses it.
-2. Otherwise the keywords are the conditions. The reason is a smallest set of them (`detent.reason.smallest`): a schema
-   with these keywords alone allows the text and refuses the continuation, and does not without any one of them.
+1. If no JSON text has the continuation, the syntax refuses it.
+2. If the schema with its members in any order allows the continuation, the order of members is one of the reasons.
+3. The keywords are the conditions, beside the order if it is one. The reason is a smallest set of them
+   (`detent.reason.smallest`): a schema with these keywords alone allows the text and refuses the continuation, and does
+   not without any one of them.
 
 Sets without `oneOf` are tried first. To take a keyword out of an alternative lets it overlap the others, so `oneOf`
 with few keywords may refuse the text itself: that is no reason, and the set needs more keywords.

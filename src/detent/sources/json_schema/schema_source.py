@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from detent.errors import DetentError
+from detent.expected import expected_after
 from detent.language import Language
 from detent.origin import Origin
 from detent.queries import ByteDfa
@@ -70,13 +71,13 @@ class SchemaSource:
             members = _members(_strings(dfa, text[: at.start]))
             if members is not None or at.start == position:
                 return members or "a member", at.pointer or None
-            return dfa.expected_text(dfa.after(prefix)), f"a name{f' at {at.pointer}' if at.pointer else ''}"
+            return expected_after(dfa, prefix), f"a name{f' at {at.pointer}' if at.pointer else ''}"
         if at.role != "value":
             return None
         values = _values(dfa, prefix, at, found)
         if values is not None:
             return f"{values} at {at.pointer}" if at.pointer else values, None
-        return dfa.expected_text(dfa.after(prefix)), f"the value at {at.pointer}" if at.pointer else None
+        return expected_after(dfa, prefix), f"the value at {at.pointer}" if at.pointer else None
 
     def hint(self, text: bytes) -> str | None:
         """Return the options with which the language has the text."""
@@ -94,21 +95,20 @@ class SchemaSource:
         return None
 
     def reasons(self, refused: Continuation) -> tuple[Reason, ...]:
-        """Return the keywords that refuse the continuation, or the syntax, or the order of members."""
+        """Return the syntax, or the order of members and the keywords that refuse the continuation together."""
         if refused.is_excluded:
             return ()
         anything = {**self.options, "order": "schema"}
         if self._refuses(True, refused, anything):
             return (Reason("syntax", self._syntax(refused)),)
-        options = self.options
-        if options["order"] == "schema":
-            options = {**options, "order": "any"}
-            if not self._refuses(self.schema, refused, options):
-                return (Reason("order", "the order of properties"),)
+        in_any_order = {**self.options, "order": "any"}
+        has_order = self.options["order"] == "schema" and not self._refuses(self.schema, refused, in_any_order)
+        options = anything if has_order else in_any_order
         at = locate(refused.text)
         near = frozenset(token.replace("~1", "/").replace("~0", "~") for token in at.pointer.split("/"))
         found = refusing_keywords(self.schema, near, lambda schema: self._refuses(schema, refused, options))
-        return tuple(Reason("keyword", each.pointer, each.value) for each in found or ())
+        keywords = [Reason("keyword", each.pointer, each.value) for each in found or ()]
+        return (Reason("order", "the order of properties"), *keywords) if has_order else tuple(keywords)
 
     def _syntax(self, refused: Continuation) -> str:
         """Return the reason why no value has the continuation: the syntax of JSON, or the spelling."""

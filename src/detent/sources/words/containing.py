@@ -15,6 +15,7 @@ from functools import cache
 
 from detent import _core
 from detent.errors import ArgumentError, UnsupportedError
+from detent.expected import expected_after
 from detent.language import Language
 from detent.limits import Limits
 from detent.origin import Origin, Quotes
@@ -150,8 +151,8 @@ class _WordsSource:
     is_without: bool
 
     def expected(self, dfa: ByteDfa, text: bytes, position: int) -> tuple[str, None] | None:
-        """Return the bytes that are expected: words that are excluded are the reason for these."""
-        return (dfa.expected_text(dfa.after(text[:position])), None) if self.is_without else None
+        """Return the characters that are expected: words that are excluded are the reason for these."""
+        return (expected_after(dfa, text[:position]), None) if self.is_without else None
 
     def hint(self, text: bytes) -> None:
         """Return None: no other words are known."""
