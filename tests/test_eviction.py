@@ -123,6 +123,63 @@ def test_canonical_tokens(seed: int) -> None:
         other.advance(token)
 
 
+def _long_languages() -> dict[str, tuple[detent.Language, detent.Vocabulary, detent.Vocabulary, bool]]:
+    """Return languages of long texts, with two equal vocabularies, and whether tokens are canonical."""
+    tokenizer = random_tokenizer(Random(5))
+    part = detent.regex("[ab]{0,1200}c")
+    thought = (part + detent.regex("(?:[ab]{3,9},)*"))._with_part_budgets(((part._node, 400),))
+    anywhere = detent.regex("(?:[abc]*a[abc]{5})*")
+    return {
+        "counts": (LANGUAGES["counts"](), vocabulary(), vocabulary(), False),
+        "unique": (LANGUAGES["unique"](), vocabulary(), vocabulary(), False),
+        "part": (thought, vocabulary(), vocabulary(), False),
+        "canonical": (anywhere, vocabulary_of(*tokenizer), vocabulary_of(*tokenizer), True),
+    }
+
+
+@pytest.mark.parametrize("name", ["counts", "unique", "part", "canonical"])
+def test_steps_of_any_age_are_undone_after_eviction(name: str) -> None:
+    made, *vocabularies, canonical = _long_languages()[name]
+    kept, dropped = (detent.compile(made, each, canonical=canonical) for each in vocabularies)
+    for seed in range(3):
+        rng = Random(f"{name}{seed}")
+        pairs = [(kept.matcher(), dropped.matcher())]
+        for step in range(700):
+            if rng.random() < 0.01:
+                dropped._machine().renew()
+            one, other = rng.choice(pairs)
+            if step % 9 == 0:
+                assert allowed(one) == allowed(other)
+            if rng.random() < 0.02:
+                steps = min(one.step_count, rng.choice([1, 2, 30, 64, 65, 200, 600]))
+                one.rollback(steps)
+                other.rollback(steps)
+                assert allowed(one) == allowed(other)
+                assert one.is_accepting == other.is_accepting
+            if rng.random() < 0.01 and len(pairs) < 4:
+                pairs.append((one.fork(), other.fork()))
+            going_on = [token for token in allowed(one) if token < len(vocabularies[0]) - 1]
+            chosen = rng.choice(going_on or allowed(one))
+            text = kept.vocabulary.token_bytes(chosen)
+            by_bytes = not canonical and going_on and rng.random() < 0.1
+            for matcher in (one, other):
+                if by_bytes:
+                    matcher.advance_bytes(text)
+                elif not matcher.is_finished:
+                    matcher.advance(chosen)
+            if one.is_finished:
+                steps = rng.randint(1, one.step_count)
+                one.rollback(steps)
+                other.rollback(steps)
+        for one, other in pairs:
+            assert one.token_ids == other.token_ids
+            while one.step_count:
+                assert allowed(one) == allowed(other)
+                steps = min(one.step_count, 17)
+                one.rollback(steps)
+                other.rollback(steps)
+
+
 @pytest.mark.parametrize("name", ["count anywhere", "counts", "lookarounds", "without"])
 @pytest.mark.parametrize("max_tokens", [9, 12, 17])
 def test_a_text_fits_its_budget_after_eviction(name: str, max_tokens: int) -> None:

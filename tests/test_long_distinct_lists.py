@@ -24,6 +24,7 @@ _KINDS: dict[str, list[str]] = {
     + [f'"long {text}"' for text in _LETTERS]
     + ['""', '"\\u0061"', '"\\""'],
     "numbers": [*_NUMBERS, "1.0", "1e1", "0.5", "5e-1", "0.05", "1.1e2", "12e2", "-4.0"],
+    "integers": [*_NUMBERS, "-0", "null", '{"a":-0}', *(f'{{"a":{number}}}' for number in _NUMBERS)],
     "objects": [f'{{"a":{number}}}' for number in _NUMBERS] + ['{ "a" : 7 }', '{"\\u0061":7.0}'],
     "all": [
         *_NUMBERS,
@@ -60,7 +61,7 @@ _TOKENS += ['"]', '["', ".0", "e1", "e1,", "long ", ' "', '":', "rue", "-", '{"a
 
 def _key(text: str) -> str:
     """Return a text that equal values share."""
-    return json.dumps(json.loads(text, parse_int=float), sort_keys=True)
+    return json.dumps(json.loads(text, parse_int=lambda digits: float(digits) + 0.0), sort_keys=True)
 
 
 class _Plain:

@@ -82,7 +82,8 @@ bool SliceAnalysis::is_any_string(ExprId prefix) {
 }
 
 // Visits the states after `prefix`, and finds for each the shortest completion over safe bytes. Nothing where a state
-// has none, unless it is inside an escape; or where the states are many.
+// has none, unless it is inside an escape; or where the states are many. A text that ends here may be an excluded word
+// itself, unless each byte that leads here is safe: otherwise the empty completion does not count.
 std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::find_safe_completions(ExprId prefix, const ByteSet& safe,
                                                                                    std::vector<ExprId>& states) {
   constexpr std::size_t kMaxStates = 512;
@@ -92,6 +93,7 @@ std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::find_safe_completio
   std::unordered_map<std::uint32_t, std::size_t> index_of{{prefix.value, 0}};
   std::vector<std::vector<std::size_t>> sources(1);  // by one safe byte
   std::vector<std::size_t> nearest_first;            // indices of states
+  std::vector<bool> ends_word(1);                    // whether a byte that is not safe leads to a state
   bool has_loop = false;
   states = {prefix};
   const std::int64_t before = automaton_.work();
@@ -108,21 +110,31 @@ std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::find_safe_completio
       if (is_new) {
         states.push_back(row[c]);
         sources.emplace_back();
+        ends_word.push_back(false);
       }
-      if (is_safe[c]) sources[known->second].push_back(i);
+      if (is_safe[c]) {
+        sources[known->second].push_back(i);
+      } else {
+        ends_word[known->second] = true;
+      }
       has_loop |= is_safe[c] && known->second == i;
     }
   }
   std::vector<std::uint32_t> lengths(states.size(), UINT32_MAX);
-  for (std::size_t i : nearest_first) lengths[i] = 0;
+  for (std::size_t i : nearest_first) {
+    if (!ends_word[i]) lengths[i] = 0;
+  }
+  std::uint32_t longest = 0;
   for (std::size_t i = 0; i < nearest_first.size(); ++i) {
-    for (std::size_t source : sources[nearest_first[i]]) {
+    const std::size_t at = nearest_first[i];
+    const std::uint32_t length = automaton_.accepting(states[at]) ? 1 : lengths[at] + 1;
+    for (std::size_t source : sources[at]) {
       if (lengths[source] != UINT32_MAX) continue;
-      lengths[source] = lengths[nearest_first[i]] + 1;
-      nearest_first.push_back(source);
+      lengths[source] = longest = length;
+      if (!automaton_.accepting(states[source])) nearest_first.push_back(source);
     }
   }
-  const bool is_everywhere = nearest_first.size() == states.size();
+  const bool is_everywhere = std::ranges::find(lengths, UINT32_MAX) == lengths.end();
   const bool is_between_escapes = is_everywhere || automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
     return !is_inside_escape(exprs, prefix) && std::ranges::all_of(index_of, [&](const auto& entry) {
       return lengths[entry.second] != UINT32_MAX || is_inside_escape(exprs, ExprId{entry.first});
@@ -131,7 +143,7 @@ std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::find_safe_completio
   if (!is_between_escapes) return std::nullopt;
   // Inside an escape, the state of the prefix itself has no such completion where some state has none.
   if (!is_everywhere) std::erase_if(states, [&](ExprId each) { return lengths[index_of[each.value]] == UINT32_MAX; });
-  return SafeCompletions{lengths[nearest_first.back()], is_everywhere, has_loop};
+  return SafeCompletions{longest, is_everywhere, has_loop};
 }
 
 }  // namespace detent

@@ -76,6 +76,8 @@ bool has_many_values(const ExprSet& exprs, ExprId root) {
 // Where the bytes that were read leave a text: how much of a number comes next to the exponent, or a JSON string.
 enum class NumberPhase : std::uint8_t { plain, digit, digit_point, digits, string, escape };
 
+bool is_in_number(NumberPhase phase) { return phase >= NumberPhase::digit && phase <= NumberPhase::digits; }
+
 NumberPhase after(NumberPhase phase, std::uint8_t byte) {
   if (phase == NumberPhase::escape) return NumberPhase::string;
   if (phase == NumberPhase::string)
@@ -85,9 +87,9 @@ NumberPhase after(NumberPhase phase, std::uint8_t byte) {
   return byte == '"' ? NumberPhase::string : NumberPhase::plain;
 }
 
-// Whether some number in a key has several digits before its exponent; also true where the key has too many states to
-// tell. Numbers are outside strings, whose texts are not read: their lengths and formats may have many states.
-bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId key) {
+// How the numbers of a key are written; `all` where the key has too many states to tell. Numbers are outside strings,
+// whose texts are not read: their lengths and formats may have many states.
+NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId key) {
   constexpr std::size_t kMaxStates = 20'000;
   std::vector<std::pair<ExprId, NumberPhase>> pending;
   std::unordered_set<std::uint64_t> seen;
@@ -97,9 +99,11 @@ bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Mete
     meter.step();
     pending.emplace_back(state, phase);
   };
+  if (exprs[key].has_rule) return NumberForms::all;
+  NumberForms forms = NumberForms::integers;
   push(key, NumberPhase::plain);
   while (!pending.empty()) {
-    if (seen.size() > kMaxStates) return true;
+    if (seen.size() > kMaxStates) return NumberForms::all;
     const auto [state, phase] = pending.back();
     pending.pop_back();
     const Expr expr = exprs[state];
@@ -117,11 +121,13 @@ bool has_shifting_exponents(const ExprSet& exprs, Derivatives& derivatives, Mete
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[derivatives.class_of()[byte]];
       if (next == ExprSet::kEmpty) continue;
-      if (phase == NumberPhase::digits && (byte == 'e' || byte == 'E')) return true;
+      const bool is_exponent = byte == 'e' || byte == 'E';
+      if (phase == NumberPhase::digits && is_exponent) return NumberForms::all;
+      if (is_in_number(phase) && (is_exponent || byte == '.')) forms = NumberForms::normalized;
       push(next, after(phase, static_cast<std::uint8_t>(byte)));
     }
   }
-  return false;
+  return forms;
 }
 
 // Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
@@ -310,7 +316,7 @@ ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& li
   DistinctList list;
   list.separator = parts[0];
   list.kind = DistinctKind::names;
-  list.may_shift = false;  // names are no numbers
+  list.numbers = NumberForms::integers;  // names are no numbers
   std::vector<ExprId> keys;
   std::vector<std::uint32_t> lengths;
   for (std::size_t i = 1; i < parts.size(); i += 2) {
@@ -359,7 +365,7 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   }
   ItemKind item{.keys = 0, .rest = parts[2]};
   if (!is_open) {
-    list.may_shift = exprs[keys.key].has_rule || has_shifting_exponents(exprs, derivatives, meter, keys.key);
+    list.numbers = find_number_forms(exprs, derivatives, meter, keys.key);
     ShortestKeys(exprs, derivatives, liveness, meter).find(minimum + kMoreKeys, keys);
     item.rest_length = node.children()[2]->is_open() ? exprs[item.rest].min_length : liveness.length(item.rest);
     if (!keys.has_all_keys && keys.keys.size() < minimum) {

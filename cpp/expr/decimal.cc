@@ -1,6 +1,8 @@
 #include "expr/decimal.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace detent {
 namespace {
@@ -54,6 +56,13 @@ std::optional<DecimalState> in_exponent(const Decimal& number, const DecimalStat
 }
 
 }  // namespace
+
+std::optional<std::string> integer_text(const Decimal& number) {
+  if (number.digits.empty()) return "0";
+  const std::int64_t zeros = number.point - std::ssize(number.digits);
+  if (zeros < 0) return std::nullopt;
+  return (number.is_negative ? "-" : "") + number.digits + std::string(static_cast<std::size_t>(zeros), '0');
+}
 
 std::optional<Decimal> parse_decimal(std::string_view text) {
   Decimal number;

@@ -21,6 +21,15 @@ struct Decimal {
   bool operator==(const Decimal&) const = default;
 };
 
+// How the numbers of a language may be written.
+enum class NumberForms : std::uint8_t {
+  integers,    // without points and exponents
+  normalized,  // exponents follow single digits only
+  all,
+};
+// The digits of an integer, without the sign of zero; nothing for other numbers.
+std::optional<std::string> integer_text(const Decimal& number);
+
 // Returns nothing for texts that are no JSON numbers, and for exponents of more than 15 digits.
 std::optional<Decimal> parse_decimal(std::string_view text);
 

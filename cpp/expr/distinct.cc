@@ -19,7 +19,7 @@ constexpr int kMaxDepth = 500;  // operators around a list
 // All texts of equal JSON values, in any white space.
 class EqualTexts {
  public:
-  EqualTexts(ExprSet& exprs, bool may_shift) : exprs_(exprs), may_shift_(may_shift) {
+  EqualTexts(ExprSet& exprs, NumberForms numbers) : exprs_(exprs), numbers_(numbers) {
     ByteSet set;
     for (char byte : {' ', '\t', '\n', '\r'}) set.insert(static_cast<std::uint8_t>(byte));
     space_ = exprs_.repeat(exprs_.bytes(set), 0, ExprSet::kUnbounded);
@@ -43,8 +43,15 @@ class EqualTexts {
 
  private:
   ExprId number(Decimal number) {
-    number.may_shift = may_shift_;
+    if (numbers_ == NumberForms::integers) {
+      if (const auto text = integer_text(number)) return integer(*text);
+    }
+    number.may_shift = numbers_ == NumberForms::all;
     return exprs_.decimal(exprs_.add_decimal(number), {});
+  }
+
+  ExprId integer(const std::string& text) {
+    return text == "0" ? exprs_.union_of({exprs_.literal("0"), exprs_.literal("-0")}) : exprs_.literal(text);
   }
 
   // Arrays inside arrays become one sequence: concatenations of concatenations would take time in the square of their
@@ -95,7 +102,7 @@ class EqualTexts {
   }
 
   ExprSet& exprs_;
-  bool may_shift_;
+  NumberForms numbers_;
   ExprId space_, comma_, colon_;
   std::vector<ExprId> texts_;  // of the objects, by part
 };
@@ -213,8 +220,9 @@ ExprId ExprSet::distinct(DistinctState state) {
     ExprId key = keys.key;
     if (state.excluded != kEmpty) key = intersection({key, complement(state.excluded)});
     if (state.excluded_strings != kEmpty) {
-      key = intersection({key, complement(EqualTexts(*this, list.may_shift).strings(state.excluded_strings))});
+      key = intersection({key, complement(EqualTexts(*this, list.numbers).strings(state.excluded_strings))});
     }
+    if (state.excluded_integers != kEmpty) key = intersection({key, complement(state.excluded_integers)});
     state.keys.push_back(key);
   }
   if (only && state.keys[0] == kEmpty) return needs_item || state.minimum > 0 ? kEmpty : kEpsilon;
@@ -251,6 +259,7 @@ ExprId ExprSet::distinct(DistinctState state) {
   }
   expr.min_length = length.value_or(UINT32_MAX);
   Hash128 hash = mix(mix(expr.hash, exprs_[state.excluded.value].hash), exprs_[state.excluded_strings.value].hash);
+  hash = mix(hash, exprs_[state.excluded_integers.value].hash);
   hash = mix(hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
   if (list.order) hash = mix(mix(hash, list.order->hash(state.order)), state.open_keys);
   expr.hash = mix(hash, static_cast<std::uint64_t>(state.position) << 8 | static_cast<std::uint64_t>(state.phase));
@@ -341,7 +350,8 @@ void ExprSet::find_open_lists(ExprId id, OpenLists& lists, int depth) const {
     case Op::distinct: {
       const auto [known, is_new] = lists.try_emplace(list_states_[expr.a_].list, id);
       const DistinctState &state = list_states_[expr.a_], &other = list_states_[exprs_[known->second.value].a_];
-      if (state.excluded != other.excluded || state.excluded_strings != other.excluded_strings) {
+      if (state.excluded != other.excluded || state.excluded_strings != other.excluded_strings ||
+          state.excluded_integers != other.excluded_integers) {
         throw Error(ErrorKind::unsupported, "distinct_ambiguous");
       }
       return;
@@ -424,8 +434,10 @@ ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId te
   const DistinctList& list = lists_[state.list];
   const auto before = lists.find(state.list);
   if (before == lists.end()) throw Error(ErrorKind::unsupported, "distinct_ambiguous");
-  state.excluded = list_state(before->second).excluded;
-  state.excluded_strings = list_state(before->second).excluded_strings;
+  const DistinctState& open = list_state(before->second);
+  state.excluded = open.excluded;
+  state.excluded_strings = open.excluded_strings;
+  state.excluded_integers = open.excluded_integers;
   const std::string value = item_texts_.last_value(text, list.kind == DistinctKind::names);
   meter_.step(static_cast<std::int64_t>(value.size()) / 8);
   const std::optional<JsonValue> parsed = JsonValue::parse(value);
@@ -436,10 +448,17 @@ ExprId ExprSet::bind_list(DistinctState state, const OpenLists& lists, TextId te
     const std::size_t bit = keys.first_bit + static_cast<std::size_t>(used - keys.keys.begin());
     state.used[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
-  if (parsed->parts().back().kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
-    state.excluded_strings = union_with_literal(state.excluded_strings, parsed->parts().back().text);
+  const JsonValue::Part& root = parsed->parts().back();
+  std::optional<std::string> integer;
+  if (root.kind == JsonValue::Kind::number && list.numbers == NumberForms::integers)
+    integer = integer_text(root.number);
+  if (root.kind == JsonValue::Kind::string) {  // one union of texts, which needs no escapes
+    state.excluded_strings = union_with_literal(state.excluded_strings, root.text);
+  } else if (integer) {
+    state.excluded_integers = union_with_literal(state.excluded_integers, *integer);
+    if (*integer == "0") state.excluded_integers = union_with_literal(state.excluded_integers, "-0");
   } else {
-    state.excluded = grown_union(state.excluded, EqualTexts(*this, list.may_shift).of(*parsed));
+    state.excluded = grown_union(state.excluded, EqualTexts(*this, list.numbers).of(*parsed));
   }
   state.phase = ItemPhase::bound;
   const ExprId bound = distinct(std::move(state));

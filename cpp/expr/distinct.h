@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "expr/decimal.h"
 #include "expr/expr.h"
 #include "expr/members.h"
 
@@ -71,14 +72,15 @@ struct DistinctList {
   std::vector<ItemKind> kinds{};
   std::shared_ptr<ItemOrder> order{};  // null: all items are of the one kind
   DistinctKind kind = DistinctKind::values;
-  bool may_shift = true;  // Decimal::may_shift of the numbers in keys
+  NumberForms numbers = NumberForms::all;  // in keys
 };
 
 // The rest of a list, from a position between or inside items.
 struct DistinctState {
   std::uint32_t list = 0;       // index of its DistinctList
-  ExprId excluded;              // the texts of the keys that were read, except strings
+  ExprId excluded;              // the texts of the keys that were read, except the following
   ExprId excluded_strings;      // the strings among these keys, without escapes
+  ExprId excluded_integers;     // the integers among these keys, where numbers have NumberForms::integers
   std::vector<ExprId> keys{};   // the remaining keys, for each of DistinctList::keys
   std::uint32_t minimum = 0;    // items that must still come; 0 beside an order
   std::uint32_t maximum = 0;    // items that may still come

@@ -15,7 +15,7 @@ void Derivatives::expand_distinct(std::vector<Term>& terms, ExprId id, ExprId ta
     state.position = MemberPosition::after_separator;
     if (state.phase == ItemPhase::open) {  // the keys are those of the open list: `bind` takes them from there
       state.phase = ItemPhase::closed;
-      state.excluded = state.excluded_strings = ExprSet::kEmpty;
+      state.excluded = state.excluded_strings = state.excluded_integers = ExprSet::kEmpty;
     }
     const ExprId next = exprs_.distinct(std::move(state));
     if (next != ExprSet::kEmpty) terms.push_back({list.separator, exprs_.concat(next, tail)});

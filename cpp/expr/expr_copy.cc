@@ -78,7 +78,7 @@ std::vector<ExprId> ExprSet::parts_to_adopt(ExprId id) const {
     case Op::lookbehind_context: return {operands(id).begin(), operands(id).end()};
     case Op::distinct: {
       const DistinctState& state = list_state(id);
-      std::vector<ExprId> parts{state.excluded, state.excluded_strings};
+      std::vector<ExprId> parts{state.excluded, state.excluded_strings, state.excluded_integers};
       parts.insert(parts.end(), state.keys.begin(), state.keys.end());
       return parts;
     }
@@ -145,6 +145,7 @@ ExprId ExprSet::adopt_one(const ExprSet& other, ExprId id, const std::unordered_
       DistinctState state = other.list_state(id);
       state.excluded = here(state.excluded);
       state.excluded_strings = here(state.excluded_strings);
+      state.excluded_integers = here(state.excluded_integers);
       for (ExprId& key : state.keys) key = here(key);
       expr.a_ = list_state_index(expr.hash, std::move(state));
       break;

@@ -293,13 +293,10 @@ void append_distinct(const ExprSet& exprs, ExprId id, std::vector<ExprPrinter::P
     if (!has_key || kind.rest != ExprSet::kEpsilon) pieces.emplace_back(ExprPrinter::Item{kind.rest, kConcat});
   }
   if (list.order) pieces.emplace_back(text_of({"; order ", std::to_string(state.order)}));
-  if (state.excluded != ExprSet::kEmpty) {
+  for (ExprId excluded : {state.excluded, state.excluded_strings, state.excluded_integers}) {
+    if (excluded == ExprSet::kEmpty) continue;
     pieces.emplace_back(" - ");
-    pieces.emplace_back(ExprPrinter::Item{state.excluded, kConcat});
-  }
-  if (state.excluded_strings != ExprSet::kEmpty) {
-    pieces.emplace_back(" - ");
-    pieces.emplace_back(ExprPrinter::Item{state.excluded_strings, kConcat});
+    pieces.emplace_back(ExprPrinter::Item{excluded, kConcat});
   }
   pieces.emplace_back(")");
   if (!list.order) pieces.emplace_back(print_member_count(state.minimum, state.maximum));

@@ -27,23 +27,43 @@ void History::push(const Step& step) {
   tail_.push_back(step);
 }
 
-void History::replace_states(std::span<const TokenState> states) {
-  std::vector<const Chunk*> chunks;
-  for (const Chunk* chunk = chunks_.get(); chunk; chunk = chunk->previous.get()) chunks.push_back(chunk);
-  const auto replace = [&](Step& step) {
-    step.state = states.front();
-    states = states.subspan(1);
-  };
-  std::shared_ptr<Chunk> replaced;
-  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    auto copy = std::make_shared<Chunk>();
-    copy->steps = (*chunk)->steps;
-    copy->previous = std::move(replaced);
-    std::ranges::for_each(copy->steps, replace);
-    replaced = std::move(copy);
+// In a full chunk, the first step keeps its state, and each step that find_states() could not repeat: bytes are not in
+// the history, and whether a part with a budget may take a token is the verdict of a search.
+History History::with_states(const std::function<void(std::span<TokenState>)>& replace) const {
+  History moved;
+  moved.tail_ = tail_;
+  moved.chunk_count_ = chunk_count_;
+  std::vector<std::shared_ptr<Chunk>> chunks;  // the newest first
+  for (const Chunk* chunk = chunks_.get(); chunk; chunk = chunk->previous.get()) {
+    chunks.push_back(std::make_shared<Chunk>());
+    chunks.back()->steps = chunk->steps;
   }
-  chunks_ = std::move(replaced);
-  std::ranges::for_each(tail_, replace);
+  std::vector<Step*> kept;
+  for (std::size_t i = chunks.size(); i-- > 0;) {
+    Chunk& chunk = *chunks[i];
+    if (i + 1 < chunks.size()) chunk.previous = chunks[i + 1];
+    for (Step& step : chunk.steps) {
+      step.has_state &= &step == chunk.steps.data() || step.token == kNoToken || step.state.part != 0;
+      if (step.has_state) kept.push_back(&step);
+    }
+  }
+  for (Step& step : moved.tail_) {
+    if (step.has_state) kept.push_back(&step);
+  }
+  if (!chunks.empty()) moved.chunks_ = std::move(chunks.front());
+  std::vector<TokenState> states;
+  for (const Step* step : kept) states.push_back(step->state);
+  replace(states);
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i]->state = states[i];
+  return moved;
+}
+
+void History::find_states(const std::function<TokenState(const TokenState&, std::int32_t)>& next) {
+  for (std::size_t i = 1; i < tail_.size(); ++i) {
+    if (tail_[i].has_state) continue;
+    tail_[i].state = next(tail_[i - 1].state, tail_[i].token);
+    tail_[i].has_state = true;
+  }
 }
 
 void History::truncate(std::size_t size) {

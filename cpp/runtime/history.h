@@ -3,11 +3,16 @@
 //
 // Full chunks form a linked list, newest first, and never change. The newest steps, one at least and one chunk at most,
 // belong to this history alone. Costs: push, back, copy O(kChunk); truncate O(dropped / kChunk); visit O(size).
+//
+// When the states move to a new machine (machine_slot.h), most steps of full chunks lose theirs: a state may be as
+// large as the text, so that all of them would take the square of it. The owner finds lost states again, from the last
+// one before them and the tokens since.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,6 +29,7 @@ class History {
     TokenState state;               // after the step
     std::int32_t token = kNoToken;  // kNoToken for the start and for steps by bytes
     std::uint32_t token_count = 0;  // tokens up to here
+    bool has_state = true;
   };
 
   explicit History(const Step& start) : tail_{start} {}
@@ -36,8 +42,11 @@ class History {
   void push(const Step& step);
   // Drops all but the first `size` steps, of which there is one at least.
   void truncate(std::size_t size);
-  // Replaces the states of all steps, oldest first. Copies no longer share anything with this history.
-  void replace_states(std::span<const TokenState> states);
+  // The same steps with other states: `replace` gets the states that are kept, oldest first, and replaces them. The
+  // last step keeps its state. Shares nothing with this history.
+  History with_states(const std::function<void(std::span<TokenState>)>& replace) const;
+  // Finds the lost states of the newest steps, that of the last one included: next(state, token).
+  void find_states(const std::function<TokenState(const TokenState&, std::int32_t)>& next);
   // Calls visit(steps, count) for runs of steps, newest run first; visit returns whether to go on.
   template <class Visit>
   bool visit_runs(Visit visit) const;

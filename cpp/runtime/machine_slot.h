@@ -2,8 +2,8 @@
 //
 // A machine stores each state that decoding visits. When these fill half of the limits, the slot gets a new machine
 // with only the states of the compiled constraint, as RE2 resets its DFA cache. Each matcher moves to the new machine
-// at its next call and takes the states of its history along. The last matcher to leave frees the old machine. So no
-// thread that still uses the old machine is interrupted.
+// at its next call and takes states of its history along (History::with_states). The last matcher to leave frees the
+// old machine. So no thread that still uses the old machine is interrupted.
 #pragma once
 
 #include <atomic>

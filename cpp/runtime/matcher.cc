@@ -73,23 +73,16 @@ bool Matcher::is_out_of_room(const Error& error) const {
 // matcher takes a completion from the old machine and follows it.
 void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
   if (next == machine_) return;
-  std::vector<TokenState> states(history_.size());
-  std::size_t end = states.size();
-  history_.visit_runs([&](const History::Step* steps, std::size_t count) {
-    end -= count;
-    for (std::size_t i = 0; i < count; ++i) states[end + i] = steps[i].state;
-    return true;
-  });
-  next->adopt(*machine_, states);
+  History moved = history_.with_states([&](std::span<TokenState> states) { next->adopt(*machine_, states); });
   const bool is_followed = !followed_.empty() && followed_.back().last == steps_taken();
   if (holds_budget(state()) && !state().is_finished() && !is_followed &&
-      !next->completes_within(states.back(), tokens_left())) {
+      !next->completes_within(moved.back().state, tokens_left())) {
     std::vector<std::uint32_t> tokens = machine_->completion(state(), tokens_left());
     if (tokens.size() <= tokens_left()) {
       followed_.push_back(following(steps_taken(), std::move(tokens)));
     }
   }
-  history_.replace_states(states);
+  history_ = std::move(moved);
   machine_ = std::move(next);
 }
 
@@ -222,8 +215,18 @@ void Matcher::rollback(std::int64_t steps) {
   if (steps < 0) throw Error(ErrorKind::argument, "rollback", steps);
   if (steps > count) throw Error(ErrorKind::state, "rollback", steps, count);
   const auto left = static_cast<std::size_t>(count - steps);
-  history_.truncate(left + 1);
-  if (steps > 0) forget_decision();
+  if (steps == 0) return;
+  history_ = with_room([&] {
+    History shorter = history_;
+    shorter.truncate(left + 1);
+    shorter.find_states([&](const TokenState& before, std::int32_t token) {
+      const TokenStep step = machine_->step(before, static_cast<std::uint32_t>(token));
+      if (step.refusal != Refusal::none) throw Error(ErrorKind::state, error_subject(step.refusal), token);
+      return step.state;
+    });
+    return shorter;
+  });
+  forget_decision();
   while (!followed_.empty() && followed_.back().first > left) followed_.pop_back();
   if (!followed_.empty()) followed_.back().last = std::min(followed_.back().last, left);
   if (given_ && given_->first > left) given_.reset();
