@@ -145,3 +145,60 @@ def test_first_masks_of_loops(seed: int, left: int) -> None:
     start = frozenset((word, 0) for word in range(len(words)))
     expected = {token for token in used if (next_ := after(start, token)) and completes(next_, left - 1)}
     assert {tokens[i] for i in matcher.allowed()} == expected
+
+
+# --- Members in any order
+
+
+def _members_in_any_order(count: int) -> tuple[list[str], list[str], detent.Guide]:
+    """Return the names of required members, the tokens by their ids, and a guide."""
+    names = [
+        f"{first}_{last}" for first in ("user", "order", "price") for last in ("id", "name", "date", "code", "note")
+    ]
+    names = [f"{name}{i}" for i in range(3) for name in names][:count]
+    joints = ['{"', '":', '":"', '","', ',"', '":"","', ', "', '": ', '": "', '", "']
+    tokens, vocabulary = _vocabulary([*dict.fromkeys(part for name in names for part in name.split("_")), *joints])
+    schema = {
+        "properties": {name: {"type": ["integer", "string"][i % 2]} for i, name in enumerate(names)},
+        "required": names,
+        "additionalProperties": False,
+    }
+    guide = detent.compile(detent.json_schema({"type": "object", **schema}, order="any"), vocabulary)
+    return names, tokens, guide
+
+
+@pytest.mark.parametrize("count", [12, 30, 45])
+def test_members_in_any_order_within_their_tokens(count: int) -> None:
+    names, tokens, guide = _members_in_any_order(count)
+    order = Random(count).sample(names, count)
+    text = ", ".join(f'"{name}": ' + ("12" if names.index(name) % 2 == 0 else '"abc"') for name in order)
+    ids = _longest_tokens("{" + text + "}", tokens)
+    matcher = guide.matcher(len(ids) + 1)
+    for token_id in ids:
+        assert token_id in matcher.allowed()
+        matcher.advance(token_id)
+    assert matcher.is_accepting
+
+
+def _longest_tokens(text: str, tokens: list[str]) -> list[int]:
+    """Return the ids of the tokens of a text, each the longest that fits."""
+    ids = []
+    while text:
+        ids.append(
+            max((i for i, token in enumerate(tokens) if token and text.startswith(token)), key=lambda i: len(tokens[i]))
+        )
+        text = text[len(tokens[ids[-1]]) :]
+    return ids
+
+
+@pytest.mark.parametrize("count", [12, 45])
+def test_the_advised_budget_is_enough(count: int) -> None:
+    guide = _members_in_any_order(count)[2]
+    with pytest.raises(detent.LimitError, match="raise max_tokens to at least") as refused:
+        guide.matcher(2 * count)
+    advised = int(str(refused.value).rpartition(" ")[2])
+    for more in (0, 1, 4):
+        matcher = guide.matcher(advised + more)
+        while not matcher.is_finished:
+            matcher.advance(matcher.allowed()[0])
+        assert matcher.is_accepting

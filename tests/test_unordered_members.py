@@ -187,7 +187,7 @@ def test_completions_without_a_split_share_their_members() -> None:
     vocabulary = vocabulary_of(tokens, merges, split=SPLITS["none"])
     schema = {
         "type": "object",
-        "properties": dict.fromkeys(names, {"const": "a" * 60}),
+        "properties": {name: {"const": "a" * 60} for name in names},
         "required": names,
         "additionalProperties": False,
     }

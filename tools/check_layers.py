@@ -53,6 +53,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "masks": (
         {
             "alternative_distances",
+            "part_texts",
             "alternative_sets",
             "alternative_walk",
             "conjunct_search",

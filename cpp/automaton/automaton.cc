@@ -11,6 +11,7 @@
 #include "automaton/slice_finder.h"
 #include "automaton/tokenizable_search.h"
 #include "expr/horizon.h"
+#include "expr/parts.h"
 
 namespace detent {
 
@@ -244,7 +245,7 @@ bool Automaton::may_lack_keys(ExprId state) {
 
 bool Automaton::is_in_free_string(ExprId state) {
   return edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
-    return std::ranges::any_of(alternatives_of(exprs, state), [&](ExprId alternative) {
+    return std::ranges::any_of(operands_of(exprs, state, Op::union_of), [&](ExprId alternative) {
       const Expr& head = exprs[split_first(exprs, alternative).first];
       return head.op == Op::json_escaped && exprs[head.part()].infinite;
     });

@@ -5,23 +5,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "expr/parts.h"
+
 namespace detent {
 namespace {
 
 constexpr int kMaxDepth = 64;
 
 std::uint64_t key(ExprId id, std::uint8_t byte) { return std::uint64_t{id.value} << 8 | byte; }
-
-std::vector<ExprId> operands_of(const ExprSet& exprs, ExprId id, Op op) {
-  if (exprs[id].op != op) return {id};
-  return {exprs.operands(id).begin(), exprs.operands(id).end()};
-}
-
-// The first element of a concatenation, and the rest.
-std::pair<ExprId, ExprId> split(const ExprSet& exprs, ExprId id) {
-  if (exprs[id].op != Op::concat) return {id, ExprSet::kEpsilon};
-  return {exprs[id].first(), exprs[id].second()};
-}
 
 }  // namespace
 
@@ -79,7 +70,7 @@ ByteResets::Targets ByteResets::find_targets(ExprSet& exprs, ExprId id, std::uin
   const ExprId all = depth == 0 ? exprs.sigma_star() : ExprSet::kEmpty;  // nothing follows a sequence: it is excluded
   for (ExprId at : operands_of(exprs, id, Op::union_of)) {
     while (at != ExprSet::kEpsilon && at != all) {
-      const auto [head, rest] = split(exprs, at);
+      const auto [head, rest] = split_first(exprs, at);
       at = rest;
       const Expr expr = exprs[head];
       Targets of_head = std::vector<ExprId>{};
@@ -117,7 +108,7 @@ ByteResets::Targets ByteResets::find_targets(ExprSet& exprs, ExprId id, std::uin
 // `target` is a loop and what follows it. Some operand of `id` must lead into that loop by a text of each first part.
 bool ByteResets::always_leads_to(ExprSet& exprs, Derivatives& derivatives, ExprId id, ExprId target,
                                  std::uint8_t byte) {
-  const ExprId loop = split(exprs, target).first;
+  const ExprId loop = split_first(exprs, target).first;
   for (ExprId operand : operands_of(exprs, id, Op::union_of)) {
     std::vector<ExprId> elements;
     while (operand != target && exprs[operand].op == Op::concat) {
@@ -125,9 +116,7 @@ bool ByteResets::always_leads_to(ExprSet& exprs, Derivatives& derivatives, ExprI
       operand = exprs[operand].second();
     }
     if (operand != target) continue;
-    ExprId first = loop;
-    for (std::size_t i = elements.size(); i-- > 0;) first = exprs.concat(elements[i], first);
-    if (end_of_loop(derivatives, first, byte) == loop) return true;
+    if (end_of_loop(derivatives, concat_elements(exprs, elements, loop), byte) == loop) return true;
   }
   return false;
 }

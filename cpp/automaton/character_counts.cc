@@ -6,6 +6,7 @@
 #include "automaton/conjuncts.h"
 #include "base/utf8_position.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -23,19 +24,12 @@ int character_length(const ByteSet& lead) {
 }  // namespace
 
 bool is_one_character(const ExprSet& exprs, ExprId id) {
-  std::vector<ExprId> choices{id};
-  if (exprs[id].op == Op::union_of) choices.assign(exprs.operands(id).begin(), exprs.operands(id).end());
-  for (ExprId choice : choices) {
-    const auto split_first = [&exprs](ExprId each) {
-      const bool is_sequence = exprs[each].op == Op::concat;
-      return std::pair(is_sequence ? exprs[each].first() : each,
-                       is_sequence ? exprs[each].second() : ExprSet::kEpsilon);
-    };
-    const auto [head, rest] = split_first(choice);
+  for (ExprId choice : operands_of(exprs, id, Op::union_of)) {
+    const auto [head, rest] = split_first(exprs, choice);
     if (exprs[head].op != Op::bytes) return false;
     int missing = character_length(exprs.set(exprs[head].set_index())) - 1;
-    for (ExprId tail = rest; tail != ExprSet::kEpsilon; tail = split_first(tail).second) {
-      const Expr& byte = exprs[split_first(tail).first];
+    for (ExprId tail = rest; tail != ExprSet::kEpsilon; tail = split_first(exprs, tail).second) {
+      const Expr& byte = exprs[split_first(exprs, tail).first];
       // Sets of continuation bytes may be repeated: [\x80-\xBF]{2}.
       const std::uint32_t rounds = byte.op == Op::repeat && byte.minimum() == byte.maximum() ? byte.minimum() : 1;
       const Expr& set = byte.op == Op::repeat && rounds > 1 ? exprs[byte.part()] : byte;
@@ -69,9 +63,8 @@ std::optional<CharacterCounts::Fewest> CharacterCounts::find_fewest(ExprId id, i
   };
   bool is_known = true;
   for (ExprId rest = id; is_known && rest != ExprSet::kEpsilon;) {
-    const bool is_sequence = exprs_[rest].op == Op::concat;
-    const ExprId head = is_sequence ? exprs_[rest].first() : rest;
-    rest = is_sequence ? exprs_[rest].second() : ExprSet::kEpsilon;
+    const auto [head, after] = split_first(exprs_, rest);
+    rest = after;
     const Expr& expr = exprs_[head];
     switch (expr.op) {
       case Op::bytes: {
@@ -152,9 +145,8 @@ std::optional<CharacterCounts::Bounded> CharacterCounts::bounded_below_need(Expr
 std::uint32_t CharacterCounts::most_characters(ExprId id) {
   std::uint32_t most = 0;
   for (ExprId rest = id; rest != ExprSet::kEpsilon && most != UINT32_MAX;) {
-    const bool is_sequence = exprs_[rest].op == Op::concat;
-    const ExprId head = is_sequence ? exprs_[rest].first() : rest;
-    rest = is_sequence ? exprs_[rest].second() : ExprSet::kEpsilon;
+    const auto [head, after] = split_first(exprs_, rest);
+    rest = after;
     const Expr& expr = exprs_[head];
     std::uint32_t more = UINT32_MAX;
     if (expr.op == Op::bytes) {
@@ -185,15 +177,15 @@ bool CharacterCounts::read_bound(ExprId id, std::vector<ByteSet>& missing, Bound
       bound.maximum = expr.maximum();
       break;
     }
-    const bool is_sequence = expr.op == Op::concat;
-    const Expr& head = is_sequence ? exprs_[expr.first()] : expr;
+    const auto [first, rest] = split_first(exprs_, id);
+    const Expr& head = exprs_[first];
     const bool is_repeat = head.op == Op::repeat && head.minimum() == head.maximum();
     const Expr& set = is_repeat ? exprs_[head.part()] : head;
     const std::size_t rounds = is_repeat ? head.minimum() : 1;
     if (set.op != Op::bytes || missing.size() + rounds > kMaxContinuationBytes) return false;
     if (!exprs_.set(set.set_index()).is_subset_of(ByteSet::range(0x80, 0xBF))) return false;
     missing.insert(missing.end(), rounds, exprs_.set(set.set_index()));
-    id = is_sequence ? expr.second() : ExprSet::kEpsilon;
+    id = rest;
   }
   return bound.minimum > 0 || bound.maximum != ExprSet::kUnbounded;
 }

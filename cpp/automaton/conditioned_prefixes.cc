@@ -9,6 +9,7 @@
 #include "automaton/slice_analysis.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "expr/parts.h"
+
 namespace detent {
 namespace {
 

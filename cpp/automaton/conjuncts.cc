@@ -6,6 +6,7 @@
 #include "base/utf8_position.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -19,7 +20,7 @@ void split(ExprSet& exprs, ExprId id, int depth, std::vector<ExprId>& found) {
   }
   switch (expr.op) {
     case Op::intersection:
-      for (ExprId part : std::vector<ExprId>(exprs.operands(id).begin(), exprs.operands(id).end())) {
+      for (ExprId part : operands_of(exprs, id, Op::intersection)) {
         split(exprs, part, depth + 1, found);
       }
       return;
@@ -74,7 +75,7 @@ std::ptrdiff_t count_searches(const ExprSet& exprs, ExprId operand) {
 
 // Whether `rest` begins with a quotation mark: it ends the JSON string at one position in all conjuncts.
 bool ends_string(const ExprSet& exprs, ExprId rest) {
-  const ExprId first = exprs[rest].op == Op::concat ? exprs[rest].first() : rest;
+  const ExprId first = split_first(exprs, rest).first;
   return exprs[first].op == Op::bytes && exprs.set(exprs[first].set_index()) == ByteSet::of('"');
 }
 
@@ -85,10 +86,9 @@ ExprId filter_alternatives(ExprSet& exprs, ExprId id, const Keep& keep, int dept
   const Expr expr = exprs[id];
   if (depth == kMaxDepth) return id;
   const auto filter = [&](ExprId part) { return filter_alternatives(exprs, part, keep, depth + 1); };
-  const auto operands = [&] { return std::vector<ExprId>(exprs.operands(id).begin(), exprs.operands(id).end()); };
   switch (expr.op) {
     case Op::union_of: {
-      std::vector<ExprId> kept = operands();
+      std::vector<ExprId> kept = operands_of(exprs, id, Op::union_of);
       const bool keeps_all = std::erase_if(kept, [&](ExprId each) { return !keep(each); }) == 0;
       return keeps_all ? id : exprs.union_of(std::move(kept));
     }
@@ -98,7 +98,7 @@ ExprId filter_alternatives(ExprSet& exprs, ExprId id, const Keep& keep, int dept
       return exprs.complement(filter(excluded));
     }
     case Op::intersection: {
-      std::vector<ExprId> parts = operands();
+      std::vector<ExprId> parts = operands_of(exprs, id, Op::intersection);
       std::ranges::transform(parts, parts.begin(), filter);
       return exprs.intersection(std::move(parts));
     }
@@ -113,9 +113,8 @@ ExprId filter_conjunct(ExprSet& exprs, ExprId conjunct, const Keep& keep) {
   if (!is_json_string(exprs, conjunct)) {
     return filter_alternatives(exprs, conjunct, [&](ExprId each) { return keep(each, 0); });
   }
-  const bool is_sequence = exprs[conjunct].op == Op::concat;
-  const ExprId rest = is_sequence ? exprs[conjunct].second() : ExprSet::kEpsilon;
-  const Expr string = exprs[is_sequence ? exprs[conjunct].first() : conjunct];
+  const auto [head, rest] = split_first(exprs, conjunct);
+  const Expr string = exprs[head];
   const std::uint32_t open = !is_character_known(string.escape_position(), string.escape_bits());
   const ExprId texts = filter_alternatives(exprs, string.part(), [&](ExprId each) { return keep(each, open); });
   if (texts == string.part() || !exprs[texts].is_text) return conjunct;  // json_escaped takes only UTF-8 texts
@@ -175,8 +174,7 @@ bool has_conjuncts_that_search(const ExprSet& exprs) {
 }
 
 std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {
-  const bool is_sequence = exprs[conjunct].op == Op::concat;
-  const ExprId first = is_sequence ? exprs[conjunct].first() : conjunct;
+  const auto [first, rest] = split_first(exprs, conjunct);
   const bool is_string = exprs[first].op == Op::json_escaped;
   ExprId at = is_string ? exprs[first].part() : conjunct;
   std::vector<ExprId> missing;  // the bytes that complete a character
@@ -193,10 +191,7 @@ std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conju
     return std::nullopt;
   }
   const ExprId any = exprs.repeat(count.part(), 0, ExprSet::kUnbounded);
-  const auto with_bytes = [&](ExprId characters) {
-    for (std::size_t i = missing.size(); i-- > 0;) characters = exprs.concat(missing[i], characters);
-    return characters;
-  };
+  const auto with_bytes = [&](ExprId characters) { return concat_elements(exprs, missing, characters); };
   CountedCharacters found{with_bytes(any), any, ExprSet::kEmpty, count.maximum()};
   if (count.minimum() > 0) {
     found.at_least = with_bytes(exprs.repeat(count.part(), count.minimum(), ExprSet::kUnbounded));
@@ -209,7 +204,6 @@ std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conju
     --found.maximum;
   }
   const std::uint32_t dialect = is_serialized(position) ? kSerialized : 0;
-  const ExprId rest = is_sequence ? exprs[conjunct].second() : ExprSet::kEpsilon;
   const auto string = [&](ExprId texts, std::uint32_t at_position, std::uint32_t at_bits) {
     return exprs.concat(exprs.json_escaped(texts, at_position, at_bits), rest);
   };
@@ -220,14 +214,12 @@ std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conju
 }
 
 bool is_json_string(const ExprSet& exprs, ExprId conjunct) {
-  const bool is_sequence = exprs[conjunct].op == Op::concat;
-  return exprs[is_sequence ? exprs[conjunct].first() : conjunct].op == Op::json_escaped;
+  return exprs[split_first(exprs, conjunct).first].op == Op::json_escaped;
 }
 
 std::uint32_t fewest_characters(const ExprSet& exprs, CharacterCounts& counts, ExprId conjunct) {
   const bool is_string = is_json_string(exprs, conjunct);
-  const bool is_sequence = exprs[conjunct].op == Op::concat;
-  const Expr& string = exprs[is_string && is_sequence ? exprs[conjunct].first() : conjunct];
+  const Expr& string = exprs[is_string ? split_first(exprs, conjunct).first : conjunct];
   const std::optional<CharacterCounts::Fewest> fewest = counts.fewest(is_string ? string.part() : conjunct);
   if (!fewest || fewest->characters == 0) return 0;
   const bool is_open = is_string && !is_character_known(string.escape_position(), string.escape_bits());

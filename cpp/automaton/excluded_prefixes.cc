@@ -16,6 +16,7 @@
 
 #include "automaton/liveness.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 
@@ -153,11 +154,10 @@ std::optional<std::uint32_t> Liveness::length_by_first_byte(ExprId id) {
 std::optional<ExprId> Liveness::widened_after_guards(ExprId id, ExprId tail) {
   constexpr std::size_t kMany = 64;  // alternatives
   if (tail == ExprSet::kEmpty) return std::nullopt;
-  std::vector<ExprId> alternatives{tail};
-  if (exprs_[tail].op == Op::union_of) alternatives.assign(exprs_.operands(tail).begin(), exprs_.operands(tail).end());
+  std::vector<ExprId> alternatives = operands_of(exprs_, tail, Op::union_of);
   if (alternatives.size() > kMany) return std::nullopt;
   for (ExprId& alternative : alternatives) {
-    ExprId first = exprs_[alternative].op == Op::concat ? exprs_[alternative].first() : alternative;
+    ExprId first = split_first(exprs_, alternative).first;
     if (exprs_[first].op == Op::maximal_munch) first = exprs_[first].part();
     if (exprs_[first].has_rule || exprs_[first].has_guard || exprs_[first].nullable) return std::nullopt;
     alternative = exprs_.concat(first, exprs_.sigma_star());

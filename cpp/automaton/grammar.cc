@@ -8,6 +8,7 @@
 
 #include "automaton/distinct_keys.h"
 #include "base/error.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -389,11 +390,7 @@ class GrammarCompiler {
       for (std::uint32_t child : part.children) children.push_back(parts_[child].expr);
     }
     switch (part.node->kind()) {
-      case NodeKind::concat: {
-        ExprId id = ExprSet::kEpsilon;
-        for (std::size_t i = children.size(); i-- > 0;) id = exprs_.concat(children[i], id);
-        return id;
-      }
+      case NodeKind::concat: return concat_elements(exprs_, children);
       case NodeKind::union_of: return exprs_.union_of(std::move(children));
       case NodeKind::repeat: return exprs_.repeat(children[0], part.node->minimum(), part.node->maximum());
       case NodeKind::reference: return rules_[part.node->minimum()];

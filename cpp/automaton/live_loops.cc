@@ -17,6 +17,7 @@
 #include "base/utf8_position.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -36,8 +37,7 @@ LiveLoops::Loop LiveLoops::find(ExprId state) {
   const std::uint32_t rest = exprs_[root.rest].has_guard ? liveness_.bound(root.rest) : liveness_.length(root.rest);
   if (rest == Liveness::kDead) return {};
   loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), root.escape + rest);
-  const Expr& expr = exprs_[state];
-  loop.keeps_all = loop.keeps_all && root.texts == (expr.op == Op::concat ? expr.first() : state);
+  loop.keeps_all = loop.keeps_all && root.texts == split_first(exprs_, state).first;
   return loop;
 }
 

@@ -7,6 +7,7 @@
 #include "automaton/grammar.h"
 #include "expr/json_string.h"
 #include "expr/lookaround.h"
+#include "expr/parts.h"
 #include "expr/special.h"
 #include "expr/utf8.h"
 
@@ -182,11 +183,7 @@ ExprId NodeCompiler::build(const Task& task, std::span<ExprId> parts) {
     case NodeKind::epsilon: return ExprSet::kEpsilon;
     case NodeKind::bytes: return exprs_.bytes(restricts(task) ? node.set() & exprs_.alphabet() : node.set());
     case NodeKind::literal: return build_literal(task, node.text());
-    case NodeKind::concat: {
-      ExprId id = ExprSet::kEpsilon;
-      for (std::size_t i = parts.size(); i-- > 0;) id = exprs_.concat(parts[i], id);
-      return id;
-    }
+    case NodeKind::concat: return concat_elements(exprs_, parts);
     case NodeKind::union_of: return exprs_.union_of({parts.begin(), parts.end()});
     case NodeKind::intersection: return build_intersection(task, parts);
     case NodeKind::complement: {

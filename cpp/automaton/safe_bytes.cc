@@ -2,17 +2,15 @@
 
 #include <vector>
 
+#include "expr/parts.h"
+
 namespace detent {
 
 ByteSet SafeBytes::find(const ExprSet& exprs, ExprId condition) {
-  const auto operands_of = [&exprs](ExprId id, Op op) {
-    if (exprs[id].op != op) return std::vector<ExprId>{id};
-    return std::vector<ExprId>(exprs.operands(id).begin(), exprs.operands(id).end());
-  };
   ByteSet last;
-  for (ExprId each : operands_of(condition, Op::intersection)) {
+  for (ExprId each : operands_of(exprs, condition, Op::intersection)) {
     if (exprs[each].op != Op::complement) return {};
-    for (ExprId excluded : operands_of(exprs[each].part(), Op::union_of)) {
+    for (ExprId excluded : operands_of(exprs, exprs[each].part(), Op::union_of)) {
       const std::optional<ByteSet> found = last_bytes(exprs, excluded, 0);
       if (!found) return {};
       last = last | *found;

@@ -7,6 +7,7 @@
 #include "automaton/conditioned_slices.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -28,9 +29,7 @@ struct WholeString {
 
   // The same prefix with other texts in the string.
   ExprId of(ExprSet& exprs, ExprId others) const {
-    ExprId prefix = exprs.concat(exprs.json_escaped(others, escape_position, 0), quote);
-    for (std::size_t i = before.size(); i-- > 0;) prefix = exprs.concat(before[i], prefix);
-    return prefix;
+    return concat_elements(exprs, before, exprs.concat(exprs.json_escaped(others, escape_position, 0), quote));
   }
   // Whether the text begins after the first quotation mark of the prefix.
   bool has_opening_quote(const ExprSet& exprs) const {
@@ -331,7 +330,7 @@ std::optional<std::vector<std::string>> SliceAnalysis::literals_of(ExprId prefix
       if (expr.op == Op::union_of) {
         for (ExprId operand : exprs.operands(id)) open.emplace_back(read, operand);
       } else {
-        const ExprId head = expr.op == Op::concat ? expr.first() : id;
+        const ExprId head = split_first(exprs, id).first;
         if (exprs[head].op == Op::text) {
           read += exprs.text_of(head);
         } else if (exprs[head].op == Op::bytes && !exprs.set(exprs[head].set_index()).has_more_than(1)) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "automaton/conditioned_slices.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -37,7 +38,7 @@ class SliceFinder {
   // Without `numbers`: the slices that end in one byte, or at an item of a list.
   SplitState find(ExprId state) {
     std::vector<ExprId>& others = found_.others;
-    pending_ = alternatives_of(exprs_, state);
+    pending_ = operands_of(exprs_, state, Op::union_of);
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       if (!liveness_.live(pending_[i])) continue;
       const std::optional<ExprId> alternative = take_white_space(pending_[i]);
@@ -81,7 +82,7 @@ class SliceFinder {
     const bool is_optional =
         exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
     std::vector<ExprId> spaces, others;
-    for (ExprId choice : alternatives_of(exprs_, is_optional ? exprs_[head].part() : head)) {
+    for (ExprId choice : operands_of(exprs_, is_optional ? exprs_[head].part() : head, Op::union_of)) {
       (!exprs_[choice].nullable && is_white_space(choice) ? spaces : others).push_back(choice);
     }
     if (spaces.empty() || (!is_optional && others.empty())) return alternative;
@@ -90,7 +91,7 @@ class SliceFinder {
     if (is_optional) other = exprs_.repeat(other, 0, 1);
     other = exprs_.concat(other, rest);
     if (exprs_[other].op != Op::union_of) return other;
-    const std::vector<ExprId> more = alternatives_of(exprs_, other);
+    const std::vector<ExprId> more = operands_of(exprs_, other, Op::union_of);
     pending_.insert(pending_.end(), more.begin(), more.end());
     return std::nullopt;
   }
@@ -127,8 +128,7 @@ class SliceFinder {
     }
     const auto [list, after] = split_first(exprs_, rest);
     if (elements.empty() || exprs_[list].op != Op::distinct) return false;
-    ExprId prefix = ExprSet::kEpsilon;
-    for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
+    const ExprId prefix = concat_elements(exprs_, elements);
     found_.slices.push_back({prefix, rest});
     if (exprs_[prefix].nullable) pending_.push_back(rest);
     return true;
@@ -161,8 +161,7 @@ class SliceFinder {
       }
     }
     if (!is_complete || last_byte_is_in_loop(elements)) return std::nullopt;
-    ExprId prefix = ExprSet::kEpsilon;
-    for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
+    const ExprId prefix = concat_elements(exprs_, elements);
     return Slice{prefix, rest};
   }
 
@@ -197,8 +196,7 @@ class SliceFinder {
       }
     }
     if (!is_complete || rest == ExprSet::kEpsilon) return false;
-    ExprId prefix = ExprSet::kEpsilon;
-    for (std::size_t i = elements.size(); i-- > 0;) prefix = exprs_.concat(elements[i], prefix);
+    const ExprId prefix = concat_elements(exprs_, elements);
     found_.slices.push_back({prefix, rest, true, is_number_last && begins_outside_numbers(rest, 0)});
     if (exprs_[prefix].nullable) pending_.push_back(rest);
     return true;
@@ -209,12 +207,9 @@ class SliceFinder {
   bool split_white_space(const std::vector<ExprId>& elements, ExprId choice, ExprId rest) {
     const Expr expr = exprs_[choice];
     const bool is_optional = expr.op == Op::repeat && expr.minimum() == 0 && expr.maximum() == 1;
-    const std::vector<ExprId> choices = alternatives_of(exprs_, is_optional ? expr.part() : choice);
+    const std::vector<ExprId> choices = operands_of(exprs_, is_optional ? expr.part() : choice, Op::union_of);
     if (std::ranges::none_of(choices, [this](ExprId each) { return is_white_space(each); })) return false;
-    const auto after_elements = [&](ExprId last) {
-      for (std::size_t i = elements.size(); i-- > 0;) last = exprs_.concat(elements[i], last);
-      return last;
-    };
+    const auto after_elements = [&](ExprId last) { return concat_elements(exprs_, elements, last); };
     for (ExprId each : choices) {
       if (is_white_space(each)) {
         found_.slices.push_back({after_elements(each), rest, true});
@@ -239,7 +234,7 @@ class SliceFinder {
   // Whether each text of a rule begins with punctuation, a number or a word, as JSON values do.
   bool is_any_value(ExprId id) {
     if (exprs_[id].op != Op::rule) return false;
-    return std::ranges::all_of(alternatives_of(exprs_, exprs_.definition(id)), [this](ExprId alternative) {
+    return std::ranges::all_of(operands_of(exprs_, exprs_.definition(id), Op::union_of), [this](ExprId alternative) {
       const ExprId first = split_first(exprs_, alternative).first;
       return is_punctuation(first) || is_few_words(first) || is_number(first, 0);
     });
@@ -406,7 +401,7 @@ class SliceFinder {
     switch (expr.op) {
       case Op::union_of:
         if (rest == ExprSet::kEpsilon) return false;
-        for (ExprId choice : alternatives_of(exprs_, head)) pending_.push_back(exprs_.concat(choice, rest));
+        for (ExprId choice : operands_of(exprs_, head, Op::union_of)) pending_.push_back(exprs_.concat(choice, rest));
         return true;
       case Op::repeat:
         if (expr.minimum() == 0 && expr.maximum() == 1 && rest != ExprSet::kEpsilon) {

@@ -38,18 +38,6 @@ struct SplitState {
   std::vector<ExprId> others;             // live
 };
 
-// The operands of a union, or the expression itself.
-inline std::vector<ExprId> alternatives_of(const ExprSet& exprs, ExprId id) {
-  if (exprs[id].op != Op::union_of) return {id};
-  return {exprs.operands(id).begin(), exprs.operands(id).end()};
-}
-
-// The first element of a concatenation, and the rest.
-inline std::pair<ExprId, ExprId> split_first(const ExprSet& exprs, ExprId id) {
-  if (exprs[id].op != Op::concat) return {id, ExprSet::kEpsilon};
-  return {exprs[id].first(), exprs[id].second()};
-}
-
 // Returns the slices of `state` and its other alternatives. With `numbers`, a memo of the expressions whose bytes are
 // those of numbers, slices may also end in a value, and choices at the head are alternatives (SliceAnalysis::split).
 // Needs the lock of the automaton.

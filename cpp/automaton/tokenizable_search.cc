@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "expr/parts.h"
+
 namespace detent {
 namespace {
 
@@ -54,9 +56,7 @@ Beginning beginning_of(ExprSet& exprs, ExprId state) {
     }
     state = is_concat ? exprs[state].second() : ExprSet::kEpsilon;
   }
-  ExprId texts = ExprSet::kEpsilon;
-  for (std::size_t i = parts.size(); i-- > 0;) texts = exprs.concat(parts[i], texts);
-  return {texts, is_whole};
+  return {concat_elements(exprs, parts), is_whole};
 }
 
 bool search(Automaton& automaton, ExprId state, ExprId tokenizable) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "automaton/slice_finder.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -197,9 +198,7 @@ class LargeBounds {
     for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) parts.push_back(exprs_[id].first());
     parts.push_back(id);
     for (ExprId& part : parts) part = without_bounds(part, depth + 1);
-    ExprId wide = parts.back();
-    for (std::size_t i = parts.size() - 1; i-- > 0;) wide = exprs_.concat(parts[i], wide);
-    return wide;
+    return concat_elements(exprs_, parts);
   }
 
   // Whether each text begins with an ASCII byte or a lead byte, as far as few expressions show it.

@@ -21,6 +21,7 @@
 
 #include "expr/expr_set.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -97,10 +98,9 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
   };
   std::vector<Count> counts;
   for (ExprId id : parts) {
-    const Expr& expr = exprs_[id.value];
-    const Expr& head = expr.op == Op::concat ? exprs_[expr.first().value] : expr;
+    const auto [first, tail] = split_first(*this, id);
+    const Expr& head = exprs_[first.value];
     if (head.op != Op::repeat) continue;
-    const ExprId tail = expr.op == Op::concat ? expr.second() : kEpsilon;
     counts.push_back({head.part().value, tail.value, head.minimum(), head.maximum()});
   }
   if (counts.size() < 2) return;
@@ -117,10 +117,7 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
     }
   }
   if (merged.size() == counts.size()) return;
-  std::erase_if(parts, [this](ExprId id) {
-    const Expr& expr = exprs_[id.value];
-    return (expr.op == Op::concat ? exprs_[expr.first().value] : expr).op == Op::repeat;
-  });
+  std::erase_if(parts, [this](ExprId id) { return (*this)[split_first(*this, id).first].op == Op::repeat; });
   for (const Count& count : merged) {
     parts.push_back(concat(repeat(ExprId{count.part}, count.low, count.high), ExprId{count.tail}));
   }

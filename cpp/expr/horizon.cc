@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "expr/parts.h"
+
 namespace detent {
 
 ExprId clamp_counts(ExprSet& exprs, ExprId id, std::uint32_t horizon,
@@ -84,20 +86,18 @@ ExprId drop_bounds_of_intersection(ExprSet& exprs, ExprId id, std::uint64_t hori
 
 ExprId drop_length_bounds(ExprSet& exprs, ExprId id, std::uint32_t horizon) {
   constexpr std::uint64_t kLongestCharacter = 4;  // one byte may complete a character that was escaped
-  const Expr state = exprs[id];
-  const ExprId head = state.op == Op::concat ? state.first() : id;
+  const auto [head, after_string] = split_first(exprs, id);
   const Expr string = exprs[head];
   const ExprId texts = string.op == Op::json_escaped ? string.part() : head;
-  const Expr sequence = exprs[texts];
-  const ExprId first = sequence.op == Op::concat ? sequence.first() : texts;
+  const auto [first, after_first] = split_first(exprs, texts);
   if (exprs[first].op != Op::intersection) return id;
   ExprId wide = drop_bounds_of_intersection(exprs, first, horizon + kLongestCharacter);
   if (wide == first) return id;
-  if (sequence.op == Op::concat) wide = exprs.concat(wide, sequence.second());
+  wide = exprs.concat(wide, after_first);
   if (string.op == Op::json_escaped) {
     wide = exprs.json_escaped(wide, string.escape_position(), string.escape_bits());
   }
-  return state.op == Op::concat ? exprs.concat(wide, state.second()) : wide;
+  return exprs.concat(wide, after_string);
 }
 
 }  // namespace detent

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "expr/parts.h"
+
 #include "expr/expr_set.h"
 
 namespace detent {
@@ -41,8 +43,7 @@ ExprId ExprSet::add_to_trie(ExprId trie, std::string_view text) {
   std::vector<std::vector<ExprId>> others;  // operands beside the path of the text, after each of its bytes
   while (others.size() < text.size()) {
     const auto byte = static_cast<std::uint8_t>(text[others.size()]);
-    std::vector<ExprId> parts{trie};
-    if (exprs_[trie.value].op == Op::union_of) parts.assign(operands(trie).begin(), operands(trie).end());
+    std::vector<ExprId> parts = operands_of(*this, trie, Op::union_of);
     const auto found = std::ranges::find_if(parts, [&](ExprId part) { return begins_with(part, byte); });
     if (found == parts.end()) break;
     meter_.step(std::ssize(parts) / 8 + 1);
@@ -66,9 +67,7 @@ std::vector<std::string> ExprSet::some_literals(ExprId texts, std::size_t most) 
   while (!open.empty() && found.size() < most) {
     auto [read, id] = std::move(open.back());
     open.pop_back();
-    const Expr& expr = exprs_[id.value];
-    const ExprId head = expr.op == Op::concat ? expr.first() : id;
-    const ExprId tail = expr.op == Op::concat ? expr.second() : kEpsilon;
+    const auto [head, tail] = split_first(*this, id);
     const auto follow = [&](std::string text) {
       if (tail == kEpsilon) {
         found.push_back(std::move(text));

@@ -110,14 +110,38 @@ auto AlternativeDistances::find_within(SearchAllowance& allowance, Find find) ->
   }
 }
 
+// Writes a known completion of at most `enough` tokens if the parts show one, otherwise one in few tokens.
+void AlternativeDistances::tighten(AlternativeId id, std::uint32_t enough, SearchAllowance& allowance) {
+  constexpr std::uint32_t kLongest = 1 << 14;  // bytes; longer completions are not written out
+  Bounds& known = bounds(id);
+  if (known.tightened || known.upper > kLongest || allowance.work <= 0) return;
+  const std::int64_t before = automaton_.work();
+  if (!known.is_written) write_parts(id, allowance);
+  allowance.work -= allowance.nodes_per_step * (automaton_.work() - before);
+  if (allowance.work <= 0 || (known.is_written && known.upper <= enough)) return;
+  if (!known.by_parts) return tighten_by_path(id, allowance);
+  const std::string text = part_texts_.text(sets_[id].state);
+  const auto count = static_cast<std::uint32_t>(vocabulary_.fewest_tokens(text).size());
+  if (count < known.upper) known = {.lower = known.lower, .upper = count, .is_written = true, .by_parts = true};
+  known.tightened = true;
+  allowance.work -= std::ssize(text);
+}
+
+void AlternativeDistances::write_parts(AlternativeId id, const SearchAllowance& allowance) {
+  const std::int64_t most = allowance.is_unlimited() ? INT64_MAX : allowance.work / allowance.nodes_per_step + 1;
+  const std::optional<std::uint32_t> sum = part_texts_.token_count(sets_[id].state, letters(), most);
+  if (!sum) return;
+  Bounds& known = bounds(id);
+  known.upper = *sum;
+  known.is_written = known.by_parts = true;
+}
+
 // Writes a known completion into the fewest tokens. Where it can be found by alternatives, the bounds of those between
 // the tokens are known as well.
-void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance) {
-  constexpr std::uint32_t kLongest = 1 << 14;  // bytes; longer completions are not written out
+void AlternativeDistances::tighten_by_path(AlternativeId id, SearchAllowance& allowance) {
   // A text is written though the allowance ends.
   constexpr std::int64_t kFewestSteps = 30'000, kStepsPerByte = 8;
   Bounds& known = bounds(id);
-  if (known.tightened || known.upper > kLongest || allowance.work <= 0) return;
   const std::int64_t before = automaton_.work();
   const std::int64_t fewest = kFewestSteps + kStepsPerByte * known.upper;
   const std::int64_t most =
@@ -126,7 +150,8 @@ void AlternativeDistances::tighten(AlternativeId id, SearchAllowance& allowance)
   // Two paths that meet stay together: the second one is short.
   const auto is_written = [&](AlternativeId other) {
     const auto found = bounds_.find(other.value);
-    return other != id && found != bounds_.end() && found->second.is_written;
+    return other != id && found != bounds_.end() && found->second.is_written &&
+           (found->second.tightened || !found->second.by_parts);
   };
   if (const std::optional<AlternativePath> path = automaton_.descend(id, letters(), is_written, most)) {
     note_path(id, *path);
@@ -163,11 +188,11 @@ void AlternativeDistances::note_path(AlternativeId id, const AlternativePath& pa
   }
 }
 
-std::optional<AlternativeDistances::Known> AlternativeDistances::known_completion(ExprId state,
+std::optional<AlternativeDistances::Known> AlternativeDistances::known_completion(ExprId state, std::uint32_t enough,
                                                                                   SearchAllowance& allowance) {
   return find_within(allowance, [&] {
     const AlternativeId id = automaton_.nearest_alternative(state);
-    tighten(id, allowance);
+    tighten(id, enough, allowance);
     const Bounds& known = bounds(id);
     return known.is_written ? std::optional(Known{id, known.upper}) : std::nullopt;
   });
@@ -190,7 +215,7 @@ std::optional<AlternativeDistances::Known> AlternativeDistances::search_within(E
     const std::uint32_t left = tokens - depth;
     Bounds& known = bounds(id);
     if (known.lower > left) return;
-    if (!known.is_written || known.upper > left) tighten(id, allowance);
+    if (!known.is_written || known.upper > left) tighten(id, left, allowance);
     if (known.upper <= left) {  // a bound by the form tells that a completion exists; the known one may be longer
       if (!known.is_written) known.upper = static_cast<std::uint32_t>(tokens_from(id).size());
       known.is_written = true;
@@ -243,7 +268,8 @@ std::vector<std::uint32_t> AlternativeDistances::tokens_from(AlternativeId id) {
     tokens.push_back(bounds(id).next.token);
     id = bounds(id).next.to;
   }
-  const std::string text = automaton_.some_completion(sets_[id].state).value();
+  const ExprId state = sets_[id].state;
+  const std::string text = bounds(id).by_parts ? part_texts_.text(state) : automaton_.some_completion(state).value();
   const std::vector<std::uint32_t> rest = vocabulary_.fewest_tokens(text);
   tokens.insert(tokens.end(), rest.begin(), rest.end());
   return tokens;

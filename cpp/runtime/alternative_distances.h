@@ -18,6 +18,7 @@
 
 #include "automaton/automaton.h"
 #include "runtime/alternative_sets.h"
+#include "runtime/part_texts.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -33,19 +34,20 @@ struct SearchAllowance {
 class AlternativeDistances {
  public:
   AlternativeDistances(const Vocabulary& vocabulary, Automaton& automaton)
-      : vocabulary_(vocabulary), automaton_(automaton), sets_(automaton) {}
+      : vocabulary_(vocabulary), automaton_(automaton), sets_(automaton), part_texts_(vocabulary, automaton) {}
 
   // An alternative of a state, and the number of tokens of a completion of it.
   struct Known {
     AlternativeId id;
     std::uint32_t tokens;
   };
-  // Finds one without a search over tokens. Nothing where the allowance ends first, or if it has very many bytes.
-  std::optional<Known> known_completion(ExprId state, SearchAllowance& allowance);
+  // Finds one without a search over tokens, of at most `enough` tokens if that is simple. Nothing where the allowance
+  // ends first, or if it has very many bytes.
+  std::optional<Known> known_completion(ExprId state, std::uint32_t enough, SearchAllowance& allowance);
   // An alternative of a state with a completion of at most `tokens` tokens. Nothing where there is none; or where the
   // allowance, which is then used up, did not suffice to find it.
   std::optional<Known> completion_within(ExprId state, std::uint32_t tokens, SearchAllowance& allowance);
-  // The tokens of the best completion that is known of an alternative.
+  // The tokens of the best completion that is known of an alternative, of at most `tokens` tokens (Known).
   std::vector<std::uint32_t> tokens_from(AlternativeId id);
   // The alternative after the first of these tokens, and the number of the others; nothing where it is not known.
   std::optional<Known> after_first_token(AlternativeId id);
@@ -62,8 +64,9 @@ class AlternativeDistances {
     std::uint32_t lower = 1;
     std::uint32_t upper = kNone;
     Step next{{kNone}, kNone};  // the first step of a completion of `upper` tokens, if it was found by alternatives
-    bool is_written = false;    // whether tokens_from() has `upper` tokens; otherwise `upper` is one by the form
-    bool tightened = false;     // whether the known completion was tokenized
+    bool is_written = false;    // whether tokens_from() has at most `upper` tokens; otherwise `upper` is by the form
+    bool by_parts = false;      // whether the known completion, if there is no `next`, is that of PartTexts
+    bool tightened = false;     // whether the known completion was tokenized as one text
   };
   struct Search;
 
@@ -73,7 +76,10 @@ class AlternativeDistances {
   Bounds& bounds(AlternativeId id);
   // A byte of each class, in the order in which completions prefer them.
   const std::vector<Letter>& letters();
-  void tighten(AlternativeId id, SearchAllowance& allowance);
+  void tighten(AlternativeId id, std::uint32_t enough, SearchAllowance& allowance);
+  void tighten_by_path(AlternativeId id, SearchAllowance& allowance);
+  // The completion of its parts, one after another, if its form shows them.
+  void write_parts(AlternativeId id, const SearchAllowance& allowance);
   // Returns null if the allowance is used up.
   const std::vector<Step>* successors(AlternativeId id, SearchAllowance& allowance);
   std::optional<std::vector<Step>> find_successors(AlternativeId id, SearchAllowance& allowance);
@@ -83,6 +89,7 @@ class AlternativeDistances {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   AlternativeSets sets_;
+  PartTexts part_texts_;
   std::vector<Letter> letters_;                                      // what letters() returns, once it was called
   std::unordered_map<std::uint32_t, Bounds> bounds_;                 // by alternative
   std::unordered_map<std::uint32_t, std::vector<Step>> successors_;  // by alternative

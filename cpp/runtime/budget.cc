@@ -85,12 +85,13 @@ const std::vector<ExprId>* Budget::successors(ExprId state, Allowance& allowance
   return &(successors_[state.value] = std::move(*next));
 }
 
-// Tokenizes a completion of `state` into the fewest tokens.
-void Budget::tighten(ExprId state, Allowance& allowance) {
+// Tokenizes a completion of `state`: into the fewest tokens, or into at most `enough` where that is simple.
+void Budget::tighten(ExprId state, std::uint32_t enough, Allowance& allowance) {
   const std::int64_t work_before = machine_.automaton().work();
   if (has_alternatives()) {
-    if (const auto known = distances_.known_completion(state, allowance)) note_alternative(state, *known);
-    bounds_[state.value].tightened = allowance.work > 0;
+    const auto known = distances_.known_completion(state, enough, allowance);
+    if (known) note_alternative(state, *known);
+    bounds_[state.value].tightened = allowance.work > 0 && (!known || known->tokens > enough);
     return;
   }
   tighten_by_text(state);
@@ -157,7 +158,7 @@ std::optional<std::uint32_t> Budget::known_token(ExprId state, std::uint32_t tok
   const Bounds& noted = bounds(state);
   if (has_alternatives() && noted.written > tokens && !noted.tightened) {
     Allowance unlimited = Allowance::unlimited();  // a mask without a known completion costs more
-    tighten(state, unlimited);
+    tighten(state, tokens, unlimited);
   }
   if (noted.written <= tokens && noted.next_token != kUnknown) return noted.next_token;
   if (noted.written <= tokens && noted.alternative.value != kUnknown) {
@@ -166,9 +167,11 @@ std::optional<std::uint32_t> Budget::known_token(ExprId state, std::uint32_t tok
     const ExprId next = machine_.advance(state, machine_.vocabulary().bytes(found[0]));
     if (const auto rest = distances_.after_first_token(noted.alternative)) {
       note_alternative(next, *rest);
-    } else {
-      note_tokens(next, {found.begin() + 1, found.end()});
+      return found[0];
     }
+    Allowance unlimited = Allowance::unlimited();
+    if (!bounds(next).tightened) tighten(next, tokens - 1, unlimited);
+    if (bounds(next).written >= tokens) note_tokens(next, {found.begin() + 1, found.end()});
     return found[0];
   }
   if (!has_known_completion(state)) return std::nullopt;
@@ -202,7 +205,7 @@ std::vector<std::uint32_t> Budget::completion_within(ExprId state, std::uint32_t
   meter_.restart();
   if (has_alternatives() && bounds(state).written > tokens) {
     Allowance allowance = is_recursive(state) ? Allowance() : Allowance::unlimited();
-    if (!bounds(state).tightened) tighten(state, allowance);
+    if (!bounds(state).tightened) tighten(state, tokens, allowance);
     if (bounds(state).written > tokens && !search(state, tokens, allowance)) return {};
   }
   std::vector<std::uint32_t> found;
@@ -213,7 +216,7 @@ std::vector<std::uint32_t> Budget::completion_within(ExprId state, std::uint32_t
       return found;
     }
     Allowance unlimited = Allowance::unlimited();
-    if (bounds(state).next == ExprSet::kEmpty && !bounds(state).tightened) tighten(state, unlimited);
+    if (bounds(state).next == ExprSet::kEmpty && !bounds(state).tightened) tighten(state, left, unlimited);
     // The first bound is one of bytes; the completion that is known may be another one.
     if (bounds(state).next == ExprSet::kEmpty && !is_recursive(state)) {
       bounds_[state.value].upper = kUnknown;
@@ -256,13 +259,13 @@ std::optional<bool> Budget::decide_by_bounds(ExprId state, std::uint32_t tokens,
   // What completes whatever the text of an item is, completes after this one.
   const ExprId any_text = machine_.automaton().without_text(state);
   if (any_text != state) {
-    if (!bounds(any_text).tightened) tighten(any_text, allowance);
+    if (!bounds(any_text).tightened) tighten(any_text, tokens, allowance);
     if (bounds(any_text).upper <= tokens) return true;
   }
   if (!has_every_byte() && !is_recursive(state)) return std::nullopt;
   if (!known.tightened) {
     if (allowance.work <= 0) return false;
-    tighten(state, allowance);
+    tighten(state, tokens, allowance);
     if (bounds_[state.value].upper <= tokens) return true;
   }
   if (is_recursive(state) && !has_alternatives()) return false;
@@ -349,7 +352,7 @@ void Budget::record_successors(ExprId state, const std::vector<ExprId>& successo
 std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
   Allowance unlimited = Allowance::unlimited();
   if (has_alternatives()) {
-    if (const auto known = distances_.known_completion(state, unlimited)) return distances_.tokens_from(known->id);
+    if (const auto known = distances_.known_completion(state, 0, unlimited)) return distances_.tokens_from(known->id);
   }
   const std::uint32_t length = machine_.automaton().completion_bound(state);
   if (length > kLongestCompletion) throw Error(ErrorKind::limit, "completion", length, kLongestCompletion);

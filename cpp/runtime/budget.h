@@ -112,7 +112,7 @@ class Budget {
   Bounds& bounds(ExprId state);
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
-  void tighten(ExprId state, Allowance& allowance);
+  void tighten(ExprId state, std::uint32_t enough, Allowance& allowance);
   void tighten_by_text(ExprId state);
   void tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);

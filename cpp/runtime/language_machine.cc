@@ -371,6 +371,12 @@ std::vector<std::uint32_t> LanguageMachine::completion(const TokenState& state, 
   return within.empty() ? shortest : within;
 }
 
+std::vector<std::uint32_t> LanguageMachine::first_completion(const TokenState& start, std::uint32_t tokens) {
+  std::vector<std::uint32_t> found = completion(start, tokens);
+  if (found.size() > tokens) found.clear();
+  return found;
+}
+
 std::optional<std::vector<ExprId>> LanguageMachine::successors(ExprId state, std::int64_t& visited,
                                                                std::int64_t max_work) {
   const WorkLimit limit(automaton_, max_work);

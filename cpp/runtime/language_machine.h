@@ -42,6 +42,7 @@ class LanguageMachine final : public TokenMachine {
   bool completes_within(const TokenState& state, std::uint32_t tokens) override;
   bool budget_cannot_bind(const TokenState& state, std::uint32_t tokens) override;
   std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) override;
+  std::vector<std::uint32_t> first_completion(const TokenState& start, std::uint32_t tokens) override;
   Diagnosis diagnose(const TokenState& state, std::string_view text) override;
   void expand(const TokenState& state, const VisitToken& visit) override;
   void expand(const TokenState& state, std::span<const std::uint32_t> tokens, const VisitToken& visit) override;

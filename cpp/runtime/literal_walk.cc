@@ -3,6 +3,7 @@
 #include <string>
 
 #include "expr/lengths.h"
+#include "expr/parts.h"
 
 namespace detent {
 namespace {
@@ -35,7 +36,7 @@ ByteSet indent_bytes() { return ByteSet::of(' ') | ByteSet::of('\t'); }
 
 bool begins_like_literal(const ExprSet& exprs, ExprId state) {
   const Expr& expr = exprs[state];
-  const Expr& head = expr.op == Op::concat ? exprs[expr.first()] : expr;
+  const Expr& head = exprs[split_first(exprs, state).first];
   if (head.op == Op::text || head.op == Op::ordered) return true;
   if (head.op == Op::repeat && expr.op == Op::concat && exprs[head.part()].op == Op::bytes) {  // an indent
     return exprs.set(exprs[head.part()].set_index()).is_subset_of(indent_bytes()) &&
@@ -226,7 +227,7 @@ std::optional<OpenState> LiteralWalk<Trie>::read_text(std::string_view text, con
 
 template <class Trie>
 ExprId LiteralWalk<Trie>::name_of(ExprId member) const {
-  return exprs_[member].op == Op::concat ? exprs_[member].first() : member;
+  return split_first(exprs_, member).first;
 }
 
 template <class Trie>
@@ -278,7 +279,7 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
     const std::optional<OpenState> below =
         has_name ? read_text(exprs_.text_of(name), at, is_allowed) : std::optional(at);
     if (is_allowed) builder_.note_length(liveness_.bound(after(list.members[i], i + 1)));
-    const ExprId value = !has_name ? list.members[i] : member.op == Op::concat ? member.second() : ExprSet::kEpsilon;
+    const ExprId value = has_name ? split_first(exprs_, list.members[i]).second : list.members[i];
     if (below) pending_.push_back({after(value, i + 1), below->first, below->end});
     if (list.required[i]) return;
   }
@@ -335,9 +336,7 @@ void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const Ope
         has_name ? read_text(exprs_.text_of(name), at, is_allowed) : std::optional(at);
     if (is_allowed) note(member);
     if (!below) continue;
-    const ExprId value = !has_name                         ? member
-                         : exprs_[member].op == Op::concat ? exprs_[member].second()
-                                                           : ExprSet::kEpsilon;
+    const ExprId value = has_name ? split_first(exprs_, member).second : member;
     pending_.push_back({after(value, i), below->first, below->end});
   }
   if (others != ExprSet::kEmpty && state.required < state.maximum) {

@@ -41,14 +41,14 @@ Matcher::Matcher(std::shared_ptr<MachineSlot> slot, std::uint32_t max_tokens, st
   if (machine_->is_full()) machine_ = slot_->renew(*machine_);
   history_ = History({checked_start(*machine_, prompt)});
   if (!holds_budget(state()) || machine_->completes_within(state(), max_tokens_)) return;
-  std::optional<FollowedCompletion> followed = followed_completion();
-  if (!followed) throw Error(ErrorKind::limit, "max_tokens", 0, max_tokens_);
-  followed_.push_back(std::move(*followed));
+  std::vector<std::uint32_t> followed = machine_->first_completion(state(), max_tokens_);
+  if (followed.empty()) throw Error(ErrorKind::limit, "max_tokens", 0, max_tokens_);
+  followed_.push_back(following(0, std::move(followed)));
 }
 
 bool Matcher::fits(TokenMachine& machine, std::uint32_t max_tokens, std::span<const std::uint32_t> prompt) {
   const TokenState start = checked_start(machine, prompt);
-  return machine.completes_within(start, max_tokens) || !machine.followed_completion(start, max_tokens).empty();
+  return machine.completes_within(start, max_tokens) || !machine.first_completion(start, max_tokens).empty();
 }
 
 Matcher::Matcher(const Matcher& other) {

@@ -111,6 +111,10 @@ class TokenMachine {
   // In some machines, the state after the first token of a completion finds only longer completions. They return a
   // completion of at most `tokens` tokens here; a matcher remembers it and follows it. Otherwise empty.
   virtual std::vector<std::uint32_t> followed_completion(const TokenState&, std::uint32_t) { return {}; }
+  // The same for the start of a text, where a search may take longer than within a step.
+  virtual std::vector<std::uint32_t> first_completion(const TokenState& start, std::uint32_t tokens) {
+    return followed_completion(start, tokens);
+  }
 
   // Writes the mask of a finished text: the eos ids alone.
   void fill_eos(std::uint32_t* row) const { vocabulary_->fill_eos(row); }
