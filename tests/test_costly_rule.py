@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import detent
+from detent.core_errors import from_core
 from detent.errors import LimitError
 from detent.serve.errors import from_detent
 
@@ -41,7 +42,7 @@ def test_the_costly_subschema_is_named(rule: Any, named: str) -> None:
 def test_a_server_gives_no_advice_to_programs() -> None:
     """Who sends a request cannot raise the limits."""
     for subject in ("work", "memory_bytes", "states", "compiled_states", "compiled_bytes", "compiled_work"):
-        error = detent.errors.from_core("limit", subject, 9, 5)
+        error = from_core("limit", subject, 9, 5)
         assert " or raise Limits(" in str(error)
         answer = from_detent(error, "response_format")
         assert "Limits" not in answer.message

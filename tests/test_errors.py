@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
 import detent
-from detent import errors
+from detent.core_errors import CORE_SENTENCES, from_core
 from tests.support.mask_walk import VOCABULARY, masks_of
 
 RAISED: dict[str, detent.DetentError] = {
@@ -19,7 +21,7 @@ RAISED: dict[str, detent.DetentError] = {
     "unsupported schema": detent.UnsupportedSchemaError("/a", "$ref", "it is remote", "inline it"),
     "limit": detent.LimitError("too many", subject="states", limit=7, given=9, position=3, source="abcd"),
     "a long message": detent.LimitError("x" * 2000, subject="work", limit=1),
-    "the core's": errors.from_core("state", "token", 3, 0),
+    "the core's": from_core("state", "token", 3, 0),
 }
 
 
@@ -89,3 +91,12 @@ def test_a_budget_that_is_too_small_says_what_is_needed() -> None:
     needed = len(guide.matcher().completion())
     assert (caught.value.subject, caught.value.limit, caught.value.given) == ("max_tokens", 4, needed)
     assert guide.matcher(max_tokens=needed).completion()
+
+
+def test_each_error_of_the_core_has_a_sentence() -> None:
+    sources = [path.read_text() for path in (Path(__file__).parents[1] / "cpp").rglob("*.[ch]*")]
+    thrown = {found for text in sources for found in re.findall(r'ErrorKind::(\w+),\s*"(\w+)"', text)}
+    assert len(thrown) > 80
+    assert thrown <= set(CORE_SENTENCES)
+    texts = {found for text in sources for found in re.findall(r'"(\w+)"', text)}
+    assert {subject for _, subject in CORE_SENTENCES} <= texts

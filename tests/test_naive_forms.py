@@ -16,7 +16,7 @@ from tests.support.reference import Machine, Tree, language
 
 
 def _strings(node: _core.Node, longest: int) -> set[bytes]:
-    return set(takewhile(lambda text: len(text) <= longest, ByteDfa(node).enumerate()))
+    return set(takewhile(lambda text: len(text) <= longest, ByteDfa(node).counts.enumerate()))
 
 
 def _union(texts: list[bytes]) -> _core.Node:

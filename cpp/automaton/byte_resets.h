@@ -30,14 +30,16 @@ class ByteResets {
   static constexpr std::size_t kMaxTargets = 4;
   using Targets = std::optional<std::vector<ExprId>>;  // nothing: unknown, or many
 
+  // find(), for an `id` whose residuals are few: each of them is visited.
   ExprId visit(const ExprSet& exprs, Derivatives& derivatives, ExprId id, std::uint8_t byte);
-  // The same for the residuals that the form of ~(x | y | ...) shows.
+  // find(), for an `id` of the form ~(x | y | ...) that shows the residuals.
   ExprId find_by_form(ExprSet& exprs, Derivatives& derivatives, ExprId id, std::uint8_t byte);
-  // Sequences to which `byte` leads from a residual of `id`. Left out are those that contain all strings.
+  // The sequences to which `byte` leads from the residuals of `id`, but those that contain all strings.
   Targets targets_of(ExprSet& exprs, ExprId id, std::uint8_t byte, int depth);
   Targets find_targets(ExprSet& exprs, ExprId id, std::uint8_t byte, int depth);
   // Whether each residual of `id` contains one that `byte` leads to `target`, as far as the form shows it.
   bool always_leads_to(ExprSet& exprs, Derivatives& derivatives, ExprId id, ExprId target, std::uint8_t byte);
+  // The state to which `byte` leads from each residual of `loop`; the empty language where there is none.
   ExprId end_of_loop(Derivatives& derivatives, ExprId loop, std::uint8_t byte);
 
   std::unordered_map<std::uint64_t, ExprId> known_;

@@ -1,5 +1,5 @@
 // Error: what the core throws. It carries a kind, a subject and numbers; Python writes the sentence
-// (detent.errors.from_core).
+// (detent.core_errors.from_core).
 #pragma once
 
 #include <cstdint>

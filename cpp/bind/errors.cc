@@ -23,14 +23,14 @@ const char* kind_name(ErrorKind kind) {
   return "argument";
 }
 
-// Python composes the sentence: detent.errors.from_core(kind, subject, given, limit) -> exception.
+// Python composes the sentence: detent.core_errors.from_core(kind, subject, given, limit) -> exception.
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
     try {
       const nb::object raised =
-          nb::module_::import_("detent.errors")
+          nb::module_::import_("detent.core_errors")
               .attr("from_core")(kind_name(error.kind()), error.subject(), error.given(), error.limit());
       PyErr_SetObject(raised.type().ptr(), raised.ptr());
     } catch (nb::python_error& failed) {

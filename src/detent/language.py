@@ -326,7 +326,7 @@ class Language(Generic[T_co]):
         >>> list(detent.regex("a?b{1,2}").enumerate())
         [b'b', b'ab', b'bb', b'abb']
         """
-        return self._dfa().enumerate()
+        return self._dfa().counts.enumerate()
 
     @suggests_names
     def count(self, max_bytes: int | None = None) -> int:
@@ -341,16 +341,16 @@ class Language(Generic[T_co]):
         """
         dfa = self._dfa()
         if max_bytes is not None:
-            return dfa.count(_check_count("max_bytes", max_bytes))
+            return dfa.counts.count(_check_count("max_bytes", max_bytes))
         try:
-            longest = dfa.longest()
+            longest = dfa.counts.longest()
         except LimitError:
             raise ArgumentError(
                 f"{self!r} has infinitely many texts, or too many to tell; give max_bytes to count the shorter ones"
             ) from None
         if longest is None:
             raise ArgumentError(f"{self!r} has infinitely many texts; give max_bytes to count the shorter ones")
-        return dfa.count(max(longest, 0))
+        return dfa.counts.count(max(longest, 0))
 
     @suggests_names
     def sample(self, seed: SupportsIndex | Random | None = None, max_bytes: int | None = None) -> bytes:
@@ -389,7 +389,7 @@ class Language(Generic[T_co]):
             rng = seed if isinstance(seed, Random) else Random(None if seed is None else index(seed))
         except TypeError:  # an array has the method of an integer
             raise ArgumentError(f"seed must be an int or a random.Random, got {_short_repr(seed)}") from None
-        text = dfa.sample(rng, _check_count("max_bytes", max_bytes))
+        text = dfa.counts.sample(rng, _check_count("max_bytes", max_bytes))
         if text is None:
             raise EmptyLanguageError(f"{self!r} has no text of at most {max_bytes} bytes")
         return text

@@ -66,8 +66,8 @@ def _facts(language: Language[Any]) -> list[tuple[str, str]]:
         pass
     facts = [(name, _text(short)), ("some texts", "<br>".join(map(_text, readable_samples(dfa, least))))]
     try:
-        longest = dfa.longest()
-        number = "infinitely many" if longest is None else f"{dfa.count(longest):,}" if longest < 200 else ""
+        longest = dfa.counts.longest()
+        number = "infinitely many" if longest is None else f"{dfa.counts.count(longest):,}" if longest < 200 else ""
     except DetentError:
         number = ""
     facts.append(("number of texts", number))

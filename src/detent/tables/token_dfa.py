@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, final
 import numpy as np
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError, StateError, from_core
+from detent.core_errors import from_core
+from detent.errors import ArgumentError, LimitError, StateError
 from detent.guide import Canonical, Guide
 from detent.language import Language
 from detent.matcher import Matcher

@@ -15,7 +15,8 @@ from detent.limits import Limits
 from detent.queries import ByteDfa
 from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.grammar.leftmost_first import leftmost_first
-from detent.sources.grammar.leftmost_match import LeftmostMatch, _literals, leftmost_match
+from detent.sources.grammar.leftmost_match import LeftmostMatch, leftmost_match
+from detent.sources.grammar.literal_alternatives import literals
 from detent.sources.regex.parser import parse_with_widths
 from tests.support.derivation import strings
 
@@ -186,8 +187,8 @@ def test_unions_of_literals(seed):
 
 
 def test_a_union_of_literals_is_found():
-    assert _literals(parse_with_widths("ab|(?:abc|a|(b|c)d)e", Limits()).tree, 0) == [
+    assert literals(parse_with_widths("ab|(?:abc|a|(b|c)d)e", Limits()).tree, 0) == [
         *(b"ab", b"abce", b"ae", b"bde", b"cde")
     ]
     for pattern in ("a|b+", "(?i:a)|b", "a|[bc]d", "a|^b"):
-        assert _literals(parse_with_widths(pattern, Limits()).tree, 0) is None
+        assert literals(parse_with_widths(pattern, Limits()).tree, 0) is None

@@ -248,17 +248,17 @@ class Study:
         """Say how many texts there are."""
         try:
             small = self._within(_MAX_EXPLORED)
-            longest = small.longest()
+            longest = small.counts.longest()
             if longest is not None:
                 states = max(len(small._rows), 1)
                 if states * (longest + 1) > _MAX_COUNTED:
                     return f"finitely many, of at most {longest:,} bytes"
-                return number_text(small.count(longest))
+                return number_text(small.counts.count(longest))
         except LimitError:
             return "too many to count"
         counted, most = 0, None
         try:
-            for length, number in enumerate(small._counts_by_length(_LENGTHS[-1])):
+            for length, number in enumerate(small.counts.by_length(_LENGTHS[-1])):
                 check_wanted(stop)
                 counted += number
                 most = (length, counted) if length in _LENGTHS and counted else most

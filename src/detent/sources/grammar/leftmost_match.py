@@ -29,6 +29,12 @@ from detent import _core
 from detent.errors import UnsupportedError
 from detent.sources.grammar.language_set import LanguageSet
 from detent.sources.grammar.leftmost_first import leftmost_first
+from detent.sources.grammar.literal_alternatives import (
+    any_of,
+    comparable_literals,
+    literals,
+    without_later_extensions,
+)
 from detent.sources.grammar.outer_lookaheads import (
     Case,
     Excluded,
@@ -53,8 +59,6 @@ _BOUNDARIES = frozenset({op.AT_BOUNDARY, op.AT_NON_BOUNDARY})
 
 # A count whose choices depend on the order is unrolled up to this bound.
 _MAX_STEPS = 64
-
-_MOST_LITERALS = 20_000
 
 
 class LeftmostMatch(NamedTuple):
@@ -115,9 +119,9 @@ def leftmost_match(pattern: ParsedPattern, languages: LanguageSet) -> LeftmostMa
         An assertion looks beyond the match, or the order of choices under a count is too much to hold.
     """
     tree, flags = pattern.tree, pattern.flags
-    literals = _literals(tree, flags)
-    if literals is not None:
-        return LeftmostMatch(_any_of(literals), _any_of(_without_later_extensions(literals)))
+    texts = literals(tree, flags)
+    if texts is not None:
+        return LeftmostMatch(any_of(texts), any_of(without_later_extensions(texts)))
     try:
         return _match(tree, flags, languages, 0 < pattern.widths[0] == pattern.widths[1])
     except UnsupportedError:
@@ -173,46 +177,6 @@ def _word_without_excluded(tree: Tree, flags: int, languages: LanguageSet) -> Le
     left_out = _core.intersection([word.full, _core.complement(texts)])
     assumed = None if languages.is_empty(characters) else (left_out, characters)
     return LeftmostMatch(texts, texts, word.loop, word.loop, assumed)
-
-
-def _literals(tree: Tree, flags: int) -> list[bytes] | None:
-    """Return the texts of a union of literals, in the order of `re`; None for any other pattern."""
-    if flags & re.IGNORECASE:
-        return None
-    found: list[bytes] = []
-    waiting: list[tuple[str, Tree]] = [("", tree)]
-    while waiting:
-        text, items = waiting.pop()
-        for index, (kind, value) in enumerate(items):
-            if kind is op.LITERAL:
-                text += chr(value)
-                continue
-            rest = [*items[index + 1 :]]
-            if kind is op.SUBPATTERN and not value[1] and not value[2]:
-                waiting.append((text, [*value[3].data, *rest]))
-            elif kind is op.BRANCH:
-                waiting.extend((text, [*option.data, *rest]) for option in reversed(value[1]))
-            else:
-                return None
-            break
-        else:
-            found.append(text.encode())
-        if len(found) + len(waiting) > _MOST_LITERALS:
-            return None
-    return found
-
-
-def _without_later_extensions(texts: list[bytes]) -> list[bytes]:
-    """Return the texts that begin with no earlier one: those that `re.match` can return."""
-    kept: dict[bytes, None] = {}
-    for text in texts:
-        if not any(text[:length] in kept for length in range(len(text) + 1)):
-            kept[text] = None
-    return [*kept]
-
-
-def _any_of(texts: list[bytes]) -> _core.Node:
-    return _core.union([_core.literal(text) for text in texts])
 
 
 class _Search:
@@ -340,7 +304,7 @@ class _Search:
 
     def branch(self, bodies: list[Tree], context: _Context) -> _Walk:
         nodes: list[_core.Node] = []
-        comparable = _comparable_literals(bodies, context.flags)
+        comparable = comparable_literals(bodies, context.flags)
         for index, body in enumerate(bodies):
             node = yield body, context
             rivals = range(index) if comparable is None else comparable[index]
@@ -437,26 +401,6 @@ class _Search:
         if not self.languages.is_empty(_core.intersection([texts, _core.concat([context.rest.loose, _SOME_BYTES])])):
             remedy = "only a negative lookahead may stand at the very end of a terminal"
             refuse(f"{what} looks beyond the terminal", remedy)
-
-
-def _comparable_literals(bodies: list[Tree], flags: int) -> list[list[int]] | None:
-    """Return for each literal the earlier ones that are a prefix of it or that it is a prefix of.
-
-    None if an alternative is not a literal. Takes time linear in the lengths, plus the number of pairs.
-    """
-    if flags & re.IGNORECASE or any(kind is not op.LITERAL for body in bodies for kind, _ in body):
-        return None
-    literals = [tuple(value for _, value in body) for body in bodies]
-    numbers: dict[tuple[int, ...], list[int]] = {}
-    for index, literal in enumerate(literals):
-        numbers.setdefault(literal, []).append(index)
-    found: list[list[int]] = [[] for _ in bodies]
-    for index, literal in enumerate(literals):
-        for length in range(len(literal) + 1):
-            for other in numbers.get(literal[:length], ()):
-                if other != index:
-                    found[max(index, other)].append(min(index, other))
-    return [sorted(set(pairs)) for pairs in found]
 
 
 def _sequence(parts: list[_Texts]) -> _Texts:
