@@ -177,3 +177,23 @@ def test_canonical_budgets(seed: int, split: str) -> None:
             matcher.advance(token)
             if token != end:
                 text.append(token)
+
+
+def test_completions_without_a_split_share_their_members() -> None:
+    """The completions after 8 letters have 3 KB each; only the members before the one that is left out differ."""
+    names = [first + second for first in "abcdefgh" for second in "klmnop"]
+    tokens = [*(bytes([byte]) for byte in sorted({*b'{}":,abcdefghklmnop'})), b'":']
+    merges = [(tokens.index(b'"'), tokens.index(b":"), 0, len(tokens) - 1)]
+    vocabulary = vocabulary_of(tokens, merges, split=SPLITS["none"])
+    schema = {
+        "type": "object",
+        "properties": {name: {"const": "a" * 60} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    language = detent.json_schema(schema, order="any", whitespace="compact")
+    guide = detent.compile(language, vocabulary, canonical=True, limits=detent.Limits(states=6000))
+    matcher = guide.matcher()
+    for token in vocabulary.encode_canonical('{"'):
+        matcher.advance(token)
+    assert {vocabulary.token_bytes(token) for token in matcher.allowed().tolist()} == {*map(str.encode, "abcdefgh")}

@@ -1,6 +1,7 @@
 #include "runtime/greedy_completions.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -18,9 +19,33 @@ GreedyCompletions::Step GreedyCompletions::step(ExprId state) {
   return steps_[state.value] = {first.byte, first.state};
 }
 
-// Without a pre-tokenizer the encodings along the steps are found together (SinglePretokenCompletions).
+// Without a pre-tokenizer, a completion is encoded up to a special token only, and the state there counts.
 std::vector<ExprId> GreedyCompletions::parts(ExprId state) {
-  return language_.encoder().single_pretoken() ? std::vector<ExprId>{} : language_.automaton.completion_parts(state);
+  const bool needs_states = language_.encoder().single_pretoken() && language_.transitions.has_special();
+  return needs_states ? std::vector<ExprId>{} : language_.automaton.completion_parts(state);
+}
+
+GreedyCompletions::Rest GreedyCompletions::at_border(Rest rest) {
+  while (true) {
+    length(rest.head);
+    if (lengths_.at(rest.head.value).by_parts) {
+      const std::vector<ExprId> parts = this->parts(rest.head);  // the last one first
+      for (ExprId part : std::span(parts).first(parts.size() - 1)) {
+        const auto [known, is_new] = tail_numbers_.try_emplace(std::uint64_t{part.value} << 32 | rest.tail, 0);
+        if (is_new) {
+          language_.meter.allocate(64);
+          known->second = static_cast<std::uint32_t>(tails_.size());
+          tails_.push_back({part, rest.tail});
+        }
+        rest.tail = known->second;
+      }
+      rest.head = parts.back();
+    } else if (rest.tail != 0 && language_.automaton.accepting(rest.head)) {
+      rest = {tails_[rest.tail].part, tails_[rest.tail].next};
+    } else {
+      return rest;
+    }
+  }
 }
 
 // A work list replaces recursion: what a length rests on comes before it.

@@ -25,9 +25,18 @@ class GreedyCompletions {
     std::uint8_t byte = 0;
     ExprId state{};
   };
-  // The first step of the greedy completion of a state that does not accept, where there is only one pre-token: then no
-  // state is read by its parts.
+  // The first byte of the greedy completion of a state that neither accepts nor is read by its parts.
   Step step(ExprId state);
+
+  // What is left of a greedy completion: that of `head`, then that of further parts. Two completions that end alike
+  // have the same rests there, whatever their states were.
+  struct Rest {
+    ExprId head{};
+    std::uint32_t tail = 0;  // a number of the further parts; 0 where there are none
+    bool operator==(const Rest&) const = default;
+  };
+  // The rest at a border of characters, so that either `head` has a step, or the completion ends.
+  Rest at_border(Rest rest);
   // The length in bytes of the greedy completion, a special token as one; kInfinite if that is no text (its characters
   // are not whole, or none that the tokenizer may read).
   std::uint32_t length(ExprId state);
@@ -57,8 +66,15 @@ class GreedyCompletions {
   std::optional<Length> length_of_parts(const std::vector<ExprId>& parts, std::vector<ExprId>& unknown) const;
   std::optional<Length> length_by_character(ExprId state, std::vector<ExprId>& unknown);
 
+  struct Tail {
+    ExprId part;
+    std::uint32_t next;
+  };
+
   TokenizedLanguage language_;
-  std::unordered_map<std::uint32_t, Step> steps_;  // these by state
+  std::vector<Tail> tails_{{}};                                    // by number; the first stands for none
+  std::unordered_map<std::uint64_t, std::uint32_t> tail_numbers_;  // by part and next tail
+  std::unordered_map<std::uint32_t, Step> steps_;                  // these by state
   std::unordered_map<std::uint32_t, Length> lengths_;
   std::unordered_map<std::uint32_t, std::string> texts_;  // of short parts
   std::unordered_map<std::uint32_t, bool> exists_;        // where the greedy completion is no text

@@ -130,7 +130,7 @@ std::vector<std::uint32_t> PretokenEndings::tokens(ExprId state, PositionId posi
   std::vector<std::uint32_t> tokens;
   for (char byte : ending.text) tokens.push_back(encoder.byte_token(static_cast<std::uint8_t>(byte)));
   GreedyCompletion rest = single_.find(language_.next(state, ending.text), step(position, ending.text));
-  for (; rest.tokens > 0; rest = single_.find(rest.state, rest.position)) tokens.push_back(rest.first);
+  for (; rest.tokens > 0; rest = single_.find(rest.rest, rest.position)) tokens.push_back(rest.first);
   return tokens;
 }
 
@@ -139,7 +139,7 @@ UnsplitNode PretokenEndings::unsplit_after(UnsplitNode node, ExprId state, Posit
   if (!language_.encoder().single_pretoken()) return language_.encoder().unsplit_step(node, ending.text);
   // Only as far as an unsplit token reaches.
   GreedyCompletion rest = single_.find(state, position);
-  for (; node != Encoder::kNoUnsplit && rest.tokens > 0; rest = single_.find(rest.state, rest.position)) {
+  for (; node != Encoder::kNoUnsplit && rest.tokens > 0; rest = single_.find(rest.rest, rest.position)) {
     node = language_.transitions.unsplit_after(node, rest.first);
   }
   return node;
