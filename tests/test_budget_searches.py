@@ -62,15 +62,6 @@ def _fewest(texts: set[str], tokens: list[str]) -> dict[str, int]:
     return fewest
 
 
-def _gbnf(rules: dict[str, list[list[str]]]) -> str:
-    """Return the rules as a grammar of llama.cpp."""
-    lines = ["root ::= S"]
-    for name, productions in rules.items():
-        rows = [" ".join(symbol if symbol in rules else f'"{symbol}"' for symbol in each) for each in productions]
-        lines.append(f"{name} ::= {' | '.join(rows)}")
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_masks_of_rules_that_call_themselves(seed: int) -> None:
     rng = Random(seed)

@@ -185,3 +185,11 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
 def test_messages_name_what_there_is(call: Any, message: str) -> None:
     with pytest.raises(detent.DetentError, match=message):
         call()
+
+
+def test_a_misspelt_grammar_of_lark() -> None:
+    with pytest.raises(detent.UnsupportedError, match="did you mean 'common'"):
+        detent.grammar("start: NAME\n%import commn.CNAME -> NAME")
+    with pytest.raises(detent.UnsupportedError) as relative:
+        detent.grammar("start: NAME\n%import .commn.CNAME -> NAME")
+    assert "did you mean" not in str(relative.value)

@@ -1,6 +1,7 @@
 #include "automaton/alternatives.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "automaton/inclusion.h"
@@ -89,6 +90,12 @@ std::vector<ExprId> stacks_of(ExprSet& exprs, ExprId id) {
   return found;
 }
 
+// The entry of an expression.
+std::uint32_t& entry(StableVector<std::uint32_t>& entries, ExprId id) {
+  while (entries.size() <= id.value) entries.emplace_back();
+  return entries[id.value];
+}
+
 }  // namespace
 
 std::vector<ExprId> distribute_unions(ExprSet& exprs, ExprId id) { return split(exprs, id, 0); }
@@ -101,17 +108,25 @@ std::vector<ExprId> alternatives_of(ExprSet& exprs, Liveness& liveness, ExprId s
 }
 
 AlternativeId Alternatives::id_of(ExprId state) {
-  const auto [id, is_new] = ids_.try_emplace(state.value, AlternativeId{static_cast<std::uint32_t>(states_.size())});
-  if (is_new) {
-    states_.push_back(state);
+  std::uint32_t& number = entry(ids_, state);
+  if (number == 0) {
+    states_.emplace_back() = state;
     expanded_.emplace_back();
     loops_of_.emplace_back();
+    number = static_cast<std::uint32_t>(states_.size());
   }
-  return id->second;
+  return {number - 1};
 }
 
-std::vector<AlternativeId> Alternatives::split(ExprId state) {
-  if (const auto known = splits_.find(state.value); known != splits_.end()) return known->second;
+template <class T>
+std::span<const T> Alternatives::keep(const std::vector<T>& items) {
+  T* const kept = static_cast<T*>(memory_.allocate(items.size() * sizeof(T), alignof(T)));
+  std::ranges::uninitialized_copy(items, std::span(kept, items.size()));
+  return {kept, items.size()};
+}
+
+std::span<const AlternativeId> Alternatives::split(ExprId state) {
+  if (const std::uint32_t known = entry(split_of_, state); known != 0) return splits_[known - 1];
   std::vector<AlternativeId> ids;
   for (ExprId part : alternatives_of(exprs_, liveness_, state)) {
     for (ExprId stack : stacks_of(exprs_, part)) ids.push_back(id_of(stack));
@@ -120,11 +135,13 @@ std::vector<AlternativeId> Alternatives::split(ExprId state) {
   ids.erase(std::ranges::unique(ids).begin(), ids.end());
   meter_.step(std::ssize(ids));
   meter_.allocate(kSplitBytes + std::ssize(ids) * static_cast<std::int64_t>(sizeof(AlternativeId)));
-  return splits_[state.value] = ids;
+  splits_.emplace_back() = keep(ids);
+  entry(split_of_, state) = static_cast<std::uint32_t>(splits_.size());
+  return splits_[splits_.size() - 1];
 }
 
 AlternativeId Alternatives::nearest(ExprId state) {
-  const std::vector<AlternativeId> ids = split(state);
+  const std::span<const AlternativeId> ids = split(state);
   meter_.step(std::ssize(ids) / 4);
   return *std::ranges::min_element(ids, {}, [this](AlternativeId id) { return liveness_.bound(states_[id.value]); });
 }
@@ -185,45 +202,47 @@ const Alternative& Alternatives::expand(AlternativeId id) {
   alternative.accepting = exprs_[state].nullable;
   alternative.completion_bound = liveness_.bound(state);
   alternative.last_bytes = last_bytes(state);
+  Successors found;
   if (exprs_[state].has_rule && exprs_[state].nonempty) {
-    find_successors_by_rules(alternative);
+    find_successors_by_rules(state, found);
   } else {
-    find_successors(alternative);
+    find_successors(state, found);
   }
-  alternative.first.push_back(static_cast<std::uint32_t>(alternative.successors.size()));
-  meter_.allocate(
-      static_cast<std::int64_t>(sizeof(Alternative) + (alternative.first.size() + alternative.successors.size()) * 4));
-  storage_.push_back(std::move(alternative));
-  expanded_[id.value].store(&storage_.back(), std::memory_order_release);
-  return storage_.back();
+  found.first.push_back(static_cast<std::uint32_t>(found.ids.size()));
+  meter_.allocate(static_cast<std::int64_t>(sizeof(Alternative) + (found.first.size() + found.ids.size()) * 4));
+  alternative.first = keep(found.first);
+  alternative.successors = keep(found.ids);
+  const Alternative& stored = storage_.emplace_back() = alternative;
+  expanded_[id.value].store(&stored, std::memory_order_release);
+  return stored;
 }
 
-void Alternatives::find_successors(Alternative& alternative) {
-  const ExprId* row = derivatives_.row(alternative.state);
-  loops_.mark_live(alternative.state, row);
+void Alternatives::find_successors(ExprId state, Successors& found) {
+  const ExprId* row = derivatives_.row(state);
+  loops_.mark_live(state, row);
   ExprId last = ExprSet::kEmpty;
-  std::vector<AlternativeId> ids;
+  std::span<const AlternativeId> ids;
   for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
-    alternative.first.push_back(static_cast<std::uint32_t>(alternative.successors.size()));
+    found.first.push_back(static_cast<std::uint32_t>(found.ids.size()));
     if (row[c] == ExprSet::kEmpty) continue;
     if (row[c] != last) {
       last = row[c];
-      ids = liveness_.live(last) ? split(last) : std::vector<AlternativeId>{};
+      ids = liveness_.live(last) ? split(last) : std::span<const AlternativeId>{};
     }
-    alternative.successors.insert(alternative.successors.end(), ids.begin(), ids.end());
+    found.ids.insert(found.ids.end(), ids.begin(), ids.end());
   }
 }
 
 // Finds the successors as single stacks, before the constructors unite them.
-void Alternatives::find_successors_by_rules(Alternative& alternative) {
-  const auto residuals = derivatives_.residuals(alternative.state);
-  if (residuals.size() > kMaxResiduals) return find_successors(alternative);
+void Alternatives::find_successors_by_rules(ExprId state, Successors& found) {
+  const auto residuals = derivatives_.residuals(state);
+  if (residuals.size() > kMaxResiduals) return find_successors(state, found);
   std::size_t i = 0;
   for (std::uint32_t c = 0; c < derivatives_.class_count(); ++c) {
-    alternative.first.push_back(static_cast<std::uint32_t>(alternative.successors.size()));
+    found.first.push_back(static_cast<std::uint32_t>(found.ids.size()));
     for (; i < residuals.size() && residuals[i].first == c; ++i) {
       const ExprId next = residuals[i].second;
-      if (next != ExprSet::kEmpty && liveness_.live(next)) alternative.successors.push_back(id_of(next));
+      if (next != ExprSet::kEmpty && liveness_.live(next)) found.ids.push_back(id_of(next));
     }
   }
 }
@@ -240,9 +259,9 @@ const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
     made.loop.keeps_all = false;
   }
   meter_.allocate(static_cast<std::int64_t>(sizeof(AlternativeLoop)));
-  loop_storage_.push_back(made);
-  loops_of_[id.value].store(&loop_storage_.back(), std::memory_order_release);
-  return loop_storage_.back();
+  const AlternativeLoop& stored = loop_storage_.emplace_back() = made;
+  loops_of_[id.value].store(&stored, std::memory_order_release);
+  return stored;
 }
 
 // The last part of a concatenation. A concatenation of n parts has n states with this last part. Only about one in 64

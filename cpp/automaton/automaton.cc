@@ -325,7 +325,10 @@ std::optional<std::uint32_t> Automaton::bound_after_characters(ExprId texts) {
 }
 
 std::vector<AlternativeId> Automaton::split(ExprId state) {
-  return edit([&](ExprSet&, Derivatives&, Liveness&) { return alternatives_.split(state); });
+  return edit([&](ExprSet&, Derivatives&, Liveness&) {
+    const std::span<const AlternativeId> ids = alternatives_.split(state);
+    return std::vector(ids.begin(), ids.end());
+  });
 }
 
 AlternativeId Automaton::nearest_alternative(ExprId state) {

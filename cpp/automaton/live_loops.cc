@@ -6,8 +6,8 @@
 //    the core.
 // 4. Finitely many strings do not matter to an infinite language. The residuals of .*a.{10} & ~(.*b.{11}) are of the
 //    form (.*a.{10} | ...) & ~(.*b.{11} | finite languages). So the core drops the finite operands of a union that is
-//    excluded. If some byte leads the core back to a superset of itself, repeats of this byte before any of its strings
-//    give one that is longer than all strings of the dropped operands.
+//    excluded. Say that some byte leads the core back to a superset of itself. Then repeats of this byte before a
+//    string of the core give strings that are longer than all strings of the dropped operands.
 #include "automaton/live_loops.h"
 
 #include <algorithm>

@@ -73,7 +73,6 @@ class Encoder {
 
   bool pieces() const { return pieces_; }
   bool single_pretoken() const { return single_pretoken_; }
-  bool is_unigram() const { return unigram_.has_value(); }
   std::uint32_t size() const { return merges_.size(); }
   const CharacterDfa& characters() const { return characters_; }
   const PreTokenizer& pretokenizer() const { return pretokenizer_; }

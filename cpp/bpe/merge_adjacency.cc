@@ -4,15 +4,15 @@
 //    if, at some moment of that merging, a pair across the border is merged.
 // 2. Until then both sides merge as they would alone. So only the tokens at the border matter: those on the right edge
 //    of a's derivation tree and on the left edge of b's. decide_by_steps replays the merges of these two edges in the
-//    order of their ranks, and asks at each moment whether the pair at the border has a merge of less rank.
+//    order of their ranks. At each moment it compares the next one with the merge of the pair at the border.
 // 3. Where ranks rise from parts to merged tokens, the edges can be read from the root down instead
-//    (decide_by_edges). A token z with the effective merge (x, y) forbids x before y as long as x and y are both there
-//    at time(z), the largest rank in the derivation of z: that is until x or y is itself merged into its parent edge.
-// 4. All forbidden followers of a at once (clear_after). By 3, z = (x, y) forbids, after each token with x on its right
-//    edge below a merge of rank > time(z), the token y and those with y on their left edge whose first merge has a
-//    rank >= time(z). Number the tokens in preorder of the left tree, the children of a token by falling rank: those
-//    followers are y and a prefix of its children with their subtrees, an interval. So each token z is one rectangle,
-//    and the followers that a forbids are the intervals of the merges (x, .) for each x on a's right edge.
+//    (decide_by_edges). Let time(z) be the largest rank in the derivation of a token z with the effective merge (x, y).
+//    Then z forbids x before y if both are there at time(z): until x or y is itself merged into its parent edge.
+// 4. All forbidden followers of a at once (clear_after). Take z = (x, y), and a token with x on its right edge, below
+//    a merge of rank > time(z). By 3, z forbids after it the token y, and those with y on their left edge whose first
+//    merge has a rank >= time(z). Number the tokens in preorder of the left tree, the children of a token by falling
+//    rank: those followers are y and a prefix of its children with their subtrees, an interval. So each token z is one
+//    rectangle, and the followers that a forbids are the intervals of the merges (x, .) for each x on a's right edge.
 // 5. *Non-monotone* tokens, where the rank of a merge is not above the ranks inside it, break 3: such a merge becomes
 //    possible late and is done at once. Pairs with one on an inner edge are decided by 2 and remembered.
 #include "bpe/merge_adjacency.h"

@@ -1,8 +1,8 @@
 // MergeAdjacency: which token may follow which when a pre-token is encoded by merging.
 //
 // A token sequence is the encoding of its text if and only if each token is reachable and each adjacent pair is the
-// encoding of its own text (checked against brute force; docs/algorithms/canonical-masks.md). The forbidden pairs are a
-// union of rectangles in two orders of the tokens: the preorders of the trees in which the parent of a token is its
+// encoding of its own text. (Checked against brute force; docs/algorithms/canonical-masks.md.) The forbidden pairs are
+// a union of rectangles in two orders of the tokens: the preorders of the trees in which the parent of a token is its
 // left part, or its right part. merge_adjacency.cc derives them. Rectangles assume that ranks rise from parts to merged
 // tokens. Tokens with an exception on an edge of their derivation are few; merging step by step decides their pairs.
 #pragma once

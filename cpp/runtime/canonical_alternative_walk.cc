@@ -104,8 +104,8 @@ void CanonicalAlternativeWalk::drop_included(Position& at) {
   at.others = std::move(all);
 }
 
-// Whether each text over some bytes, which are ASCII bytes and lead bytes, leads an alternative to itself, to states of
-// which it is one, or to one that allows all that it allows. `count` is the number of such texts.
+// Whether no text over some bytes, ASCII bytes and lead bytes, takes anything from an alternative. Each such text leads
+// it to itself, to states of which it is one, or to one that allows as much. `count` is the number of such texts.
 bool CanonicalAlternativeWalk::stays(AlternativeId id, const ByteSet& used, std::uint32_t count) {
   if (used.is_subset_of(kept_bytes(id))) return true;
   const AlternativeLoop* found = alternatives_.loop(id, count);

@@ -16,7 +16,7 @@ constexpr int kTrials = 4;
 constexpr std::int64_t kLittleWork = 2'000;
 
 // Whether later masks of a language may cost far more than the first one. A trial takes half of the time that most
-// schemas need to compile, so it is left out for those in which no intersection was made that may be empty.
+// schemas need to compile. So languages with JSON strings have none, unless an intersection was made that may be empty.
 bool may_get_costly(Automaton& automaton) {
   return automaton.edit([&](const ExprSet& exprs, Derivatives&, Liveness&) {
     bool has_strings = false;

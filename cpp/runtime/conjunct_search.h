@@ -1,7 +1,7 @@
 // ConjunctSearch: which intersections have a text, found by following sets of their conjuncts (automaton/conjuncts.h).
 //
-// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up, where
-// a state of the automaton takes a new expression and a transition row.
+// A set of conjuncts has a number and transitions (set_table.h), so that following a byte is mostly one look-up. A
+// state of the automaton would take a new expression and a transition row.
 //
 // A bound on the number of characters, as in `x & .{0,100}`, is no part of a set: it would make 100 sets of each.
 // Beside the set stands how many characters may still begin. Of a set it is known how many the shortest of its texts

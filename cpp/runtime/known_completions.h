@@ -1,11 +1,11 @@
 // KnownCompletions: which tokens leave a canonical completion within budgets: of the whole text, and of its open part
 // (part_budget_machine.h).
 //
-// The known completions of a node are the one after a pre-token boundary, those through its endings, and where there is
-// none of these the one that a search finds (completion_search.h). Each has two costs: its tokens, and those until the
-// part closes. While a part is open, a token may follow if one known completion after it fits both budgets. Nothing
-// else is searched: so the answer is a function of the node, and near the end of a budget a longer search might find
-// more. After the part, the length of the shortest known completion counts.
+// The known completions of a node are the one after a pre-token boundary, and those through its endings. Where there is
+// none of these, it is the one that a search finds (completion_search.h). Each has two costs: its tokens, and those
+// until the part closes. While a part is open, a token may follow if one known completion after it fits both budgets.
+// Nothing else is searched: so the answer is a function of the node, and near the end of a budget a longer search might
+// find more. After the part, the length of the shortest known completion counts.
 #pragma once
 
 #include <algorithm>

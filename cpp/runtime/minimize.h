@@ -7,8 +7,8 @@
 
 namespace detent {
 
-// Returns the part of each state in the coarsest partition where the states of a part have equal labels, and each class
-// of symbols leads all of them to one part. State 0 is a part by itself; edges to it are ignored. `next` is
+// Returns the part of each state in the coarsest partition of this kind: the states of a part have equal labels, and
+// each class of symbols leads all of them to one part. State 0 is a part by itself; edges to it are ignored. `next` is
 // [states x classes]. Throws `argument` ("merge_states") unless the sizes fit and every number is below the number of
 // states. Time: O(edges x log states), plus sorting the edges.
 std::vector<std::uint32_t> merge_states(std::span<const std::uint32_t> next, std::span<const std::uint32_t> labels,

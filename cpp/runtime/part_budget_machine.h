@@ -12,8 +12,8 @@
 // 2. Otherwise the tokens that lead to one node, a pair of states, share the answer. The successors of a node are found
 //    once, by a walk over the trie with both states, and kept with their tokens as masks.
 // 3. Most often few tokens close the part: a breadth-first search over successors that are closed (close_search).
-// 4. Then the known completion of the whole text is tried, which may leave the part open, and a search in which each
-//    node needs a completion of the tokens that are left of both budgets (search).
+// 4. Then the known completion of the whole text is tried, which may leave the part open.
+// 5. Last comes a search in which each node needs a completion within both budgets (search).
 //
 // The search is exact; it ends with an error after kMaxExpansions states. Safe for threads; one lock.
 #pragma once

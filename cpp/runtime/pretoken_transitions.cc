@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/fork_guard.h"
@@ -35,23 +34,6 @@ PretokenTransitions::PretokenTransitions(std::shared_ptr<const Vocabulary> vocab
   }
   shapes_ = std::make_unique<const TokenShapes>(*vocabulary_, *encoder_);
   find_completing_tokens();
-  sort_by_length();
-}
-
-// A counting sort.
-void PretokenTransitions::sort_by_length() {
-  longer_than_.assign(vocabulary_->max_token_length() + std::size_t{1}, 0);
-  for (std::uint32_t token : vocabulary_->ids_in_order()) ++longer_than_[vocabulary_->bytes(token).size() - 1];
-  std::partial_sum(longer_than_.rbegin(), longer_than_.rend(), longer_than_.rbegin());
-  by_length_.resize(vocabulary_->ids_in_order().size());
-  std::vector<std::size_t> next(longer_than_.begin() + 1, longer_than_.end());  // by length less 1
-  for (std::uint32_t token : vocabulary_->ids_in_order())
-    by_length_[next[vocabulary_->bytes(token).size() - 1]++] = token;
-}
-
-std::span<const std::uint32_t> PretokenTransitions::tokens_longer_than(std::size_t length) const {
-  if (length >= longer_than_.size()) return {};
-  return std::span(by_length_).first(longer_than_[length]);
 }
 
 void PretokenTransitions::find_completing_tokens() {

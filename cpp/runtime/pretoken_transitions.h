@@ -91,9 +91,6 @@ class PretokenTransitions {
   using UnsplitEdge = std::pair<std::uint32_t, UnsplitNode>;
   const std::vector<UnsplitEdge>& completes_unsplit(UnsplitNode node) const;
 
-  // The text tokens of more than `length` bytes.
-  std::span<const std::uint32_t> tokens_longer_than(std::size_t length) const;
-
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const;
 
@@ -103,7 +100,6 @@ class PretokenTransitions {
   void add_special(const PretokenPosition& from, TransitionRow& row) const;
   static CharacterDfa::Step step_special(std::uint16_t node, std::uint8_t byte);
   void find_completing_tokens();
-  void sort_by_length();
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Encoder> encoder_;
@@ -111,8 +107,6 @@ class PretokenTransitions {
   std::uint64_t cache_key_;
   bool has_special_;
   std::unordered_map<std::uint32_t, std::vector<UnsplitEdge>> completes_unsplit_;  // by UnsplitNode
-  std::vector<std::uint32_t> by_length_;                                           // text tokens, the longest first
-  std::vector<std::size_t> longer_than_;  // by length: how many tokens are longer
   std::mutex mutex_;
   RecentPrefixStates prefix_states_;
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId

@@ -1,7 +1,7 @@
 """Judges of named reasons that share no code with detent's search: `regex`, jsonschema, and an Earley recogniser.
 
-Each judge takes a refusal (the text so far, and the character that may not follow it, or the end) with the reasons that
-detent names, and returns what is wrong with them; an empty string if they agree.
+A refusal is the text so far, and the character, or the end, that may not follow it. Each judge takes a refusal with the
+reasons that detent names. It returns what is wrong with them, or an empty string.
 """
 
 from __future__ import annotations

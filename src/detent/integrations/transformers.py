@@ -273,8 +273,8 @@ def _masked(scores: torch.Tensor, mask: NDArray[np.int32]) -> torch.Tensor:
 def _check_rows(best: NDArray[np.float32], rows: list[RowState], prompts: list[bytes]) -> None:
     """Raise for rows that cannot go on, unless they are beams that lost.
 
-    Beam search drops a beam whose scores are all -inf, and beam sampling draws banned tokens where it finds fewer
-    tokens than it wants, for beams that it never returns. Such a row has a living one with the same prompt beside it.
+    Beam search drops a beam whose scores are all -inf. Beam sampling may want more tokens than are allowed: it then
+    draws banned ones, for beams that it never returns. Such a row has a living one with the same prompt beside it.
     """
     living = {prompt for prompt, score in zip(prompts, best, strict=True) if np.isfinite(score)}
     for row, (prompt, state, score) in enumerate(zip(prompts, rows, best, strict=True)):

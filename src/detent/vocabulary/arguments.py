@@ -20,7 +20,10 @@ def read_tokens(tokens: object) -> list[bytes]:
     if isinstance(tokens, Mapping):
         tokens = by_id([(token, token_id(number)) for number, token in tokens.items()], "tokens")
     elif not isinstance(tokens, Sequence) or isinstance(tokens, (str, bytes, bytearray, memoryview)):
-        raise ArgumentError(f"tokens: expected a sequence of bytes, or a mapping from id to bytes, got {shown(tokens)}")
+        raise ArgumentError(
+            f"tokens: expected a sequence of bytes, or a mapping from id to bytes, got {shown(tokens)}; "
+            "Vocabulary.from_file and Vocabulary.from_transformers read tokenizers"
+        )
     if not tokens:
         raise VocabularyError("tokens: a vocabulary needs at least one token, got none")
     check_width(len(tokens), "tokens")

@@ -1,7 +1,7 @@
 """How a `tokenizer.json` says that tokens become text: its `decoder` section, read as a function from pieces to bytes.
 
 A decoder maps a list of tokens to a text. Masks need one byte string a token, so only decoders that work token by token
-are accepted, up to what they strip from the very start of a text (the dummy prefix):
+are accepted. What they strip from the very start of a text, the dummy prefix, does not matter:
 
     ByteLevel                                          each character is a byte (GPT-2, Llama 3, Qwen, Tekken)
     [Replace, ...] [ByteFallback] [Fuse] [Strip]       U+2581 is a space, <0x41> a byte (Llama 2, Mistral, Gemma)

@@ -158,8 +158,8 @@ class Guards:
     def _check_lookahead(self, number: int, following: frozenset[int]) -> None:
         """Raise `UnsupportedError` if a terminal may backtrack from a match that its final lookahead refuses.
 
-        1. `re` backtracks from a match q to a shorter match p if the lookahead refuses the text after q, q cannot be
-           extended, and the lookahead accepts the text after p.
+        1. `re` backtracks from a match q to a shorter match p if q cannot be extended, and the lookahead refuses the
+           text after q and accepts the text after p.
         2. The parse then continues only if a terminal matches after p.
         """
         match = self.terminals.match(number)

@@ -93,7 +93,8 @@ class Definitions:
         path = ".".join(statement.path)
         if statement.is_relative or path not in _LIBRARY:
             what = f"%import {path or next(iter(statement.names))}: no files are read"
-            remedy = f"import from {', '.join(_LIBRARY[:-1])} or {_LIBRARY[-1]}, or copy the definitions"
+            meant = "" if statement.is_relative else did_you_mean(path, _LIBRARY)
+            remedy = f"import from {', '.join(_LIBRARY[:-1])} or {_LIBRARY[-1]}, or copy the definitions{meant}"
             self.source.unsupported(what, statement.offset, remedy)
         library = _library(path)
         waiting = list(statement.names)

@@ -1,7 +1,7 @@
 """Open rules: which terminals in which rules of a grammar could be read next.
 
-Each terminal in a rule gets a mark (`detent.reason.Marks`). A terminal is *open* if the text can be cut in two so that
-its mark may follow the first part, and a longer text of the terminal begins with the second part. For example, the last
+Each terminal in a rule gets a mark (`detent.reason.Marks`). A terminal is *open* if the text can be cut in two parts:
+its mark may follow the first part, and the second part begins a longer text of the terminal. For example, the last
 NUMBER of `sum: NUMBER "+" NUMBER` is open after `1+2`. Lexers and differences are left out, so that rules alone decide.
 If an open terminal reads the refused byte, the lexer takes another terminal, or a difference excludes the text.
 """
