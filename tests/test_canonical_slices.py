@@ -414,6 +414,28 @@ def test_strings_near_a_bound_of_their_characters(pattern: str, most: int) -> No
             matcher.advance(row[-1])
 
 
+@pytest.mark.parametrize("ends", [["one", "two", "three"], ["one", 1], [2, 1]], ids=repr)
+@pytest.mark.parametrize("canonical", [False, True])
+def test_a_string_with_which_several_objects_begin(canonical: bool, ends: list[Any]) -> None:
+    """After the string, each of the objects begins with the quotation mark."""
+    vocabulary = detent.load_model().vocabulary
+    key = {"type": "string", "maxLength": 40}
+    objects: list[dict[str, Any]] = [
+        {"properties": {"key": key, "a": {"const": end}}, "required": ["a"], "additionalProperties": False}
+        for end in ends
+    ]
+    objects.append({"properties": {"key": key}, "additionalProperties": False})
+    items = {"type": "array", "items": {"type": "object", "anyOf": objects}}
+    schema = {"type": "object", "properties": {"m": items, "x": {}}}
+    guide = detent.compile(detent.json_schema(schema), vocabulary, canonical=canonical)
+    for text in ('{"m": [{"key": "', '{"m": [{"key": "one, "'):
+        matcher = guide.matcher()
+        for token in vocabulary.encode_canonical(text):
+            matcher.advance(token)
+        decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
+        assert matcher.allowed().tolist() == decided
+
+
 def test_a_token_that_only_the_quotation_mark_follows():
     """The tokenizer never writes "a" before another "a", so "a" begins only a string of one character."""
     tokens = [b"a", b'"', b"b", b"aa"]

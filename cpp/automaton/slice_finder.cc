@@ -141,6 +141,7 @@ class SliceFinder {
     ExprId rest = alternative;
     bool has_loop = false, is_complete = false;
     for (int i = 0; i < kMaxElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
+      if (has_loop) rest = with_one_first_byte(rest);
       const auto [first, after] = split_first(exprs_, rest);
       rest = after;
       elements.push_back(first);
@@ -163,6 +164,27 @@ class SliceFinder {
     if (!is_complete || last_byte_is_in_loop(elements)) return std::nullopt;
     const ExprId prefix = concat_elements(exprs_, elements);
     return Slice{prefix, rest};
+  }
+
+  // A union whose operands begin with the same byte, such as the ends of one string in several objects, as that byte
+  // and a union. Any other expression is returned unchanged.
+  ExprId with_one_first_byte(ExprId id) {
+    if (exprs_[id].op != Op::union_of) return id;
+    const std::vector<ExprId> operands = operands_of(exprs_, id, Op::union_of);
+    const auto split_byte = [this](ExprId operand) -> std::pair<ExprId, ExprId> {
+      const auto [first, rest] = split_first(exprs_, operand);
+      if (exprs_[first].op != Op::text) return {first, rest};
+      return {exprs_.bytes(ByteSet::of(exprs_.first_byte(first))), exprs_.concat(exprs_.drop_first_byte(first), rest)};
+    };
+    const ExprId byte = split_byte(operands[0]).first;
+    if (operands.size() > kMaxChoices || exprs_[byte].op != Op::bytes) return id;
+    std::vector<ExprId> rests;
+    for (ExprId operand : operands) {
+      const auto [first, rest] = split_byte(operand);
+      if (first != byte) return id;
+      rests.push_back(rest);
+    }
+    return exprs_.concat(byte, exprs_.union_of(std::move(rests)));
   }
 
   // Splits an alternative after its first value that other languages share: a number, `true`, or a rule of any value,
