@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -269,3 +271,45 @@ def test_masks_within_a_budget_do_not_depend_on_texts_before() -> None:
             token = rng.choice(texts)
             one.advance(token)
             other.advance(token)
+
+
+def evict(guide: detent.Guide, seed: int) -> None:
+    """Decode a random text until the machine was replaced."""
+    rng, matcher, most = Random(seed), guide.matcher(), 0
+    while guide.state_count >= most:
+        most = guide.state_count
+        matcher.advance(rng.choice([token for token in allowed(matcher) if token != guide.vocabulary.eos_token_ids[0]]))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.parametrize("canonical", [False, True])
+def test_replaced_machines_are_freed(canonical: bool) -> None:
+    guide = detent.compile(
+        detent.regex("[ab]*a[ab]{20}"),
+        vocabulary_of(*random_tokenizer(Random(3))) if canonical else vocabulary(),
+        canonical=canonical,
+        limits=detent.Limits(memory_bytes=8 << 20),
+    )
+
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    evict(guide, 0)
+    before = resident_bytes()
+    for seed in range(1, 31):
+        evict(guide, seed)
+    assert resident_bytes() - before < 100 << 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_a_machine_is_freed() -> None:
+    guide = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary(), limits=detent.Limits(states=20_000))
+    alone = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary())
+    for seed in range(8):
+        evict(guide, seed)
+        child = os.fork()
+        if child == 0:
+            evict(guide, 100 + seed)
+            evict(guide, 200 + seed)
+            os._exit(0 if allowed(guide.matcher()) == allowed(alone.matcher()) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

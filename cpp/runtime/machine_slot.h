@@ -2,14 +2,20 @@
 //
 // A machine stores each state that decoding visits. When these fill half of the limits, the slot gets a new machine
 // with only the states of the compiled constraint, as RE2 resets its DFA cache. Each matcher moves to the new machine
-// at its next call and takes states of its history along (History::with_states). The last matcher to leave frees the
-// old machine. So no thread that still uses the old machine is interrupted.
+// at its next call and takes states of its history along (History::with_states). So no thread that still uses the old
+// machine is interrupted. Once the last matcher has left, a thread of the slot frees the old machine: within a step,
+// its millions of entries would take some 300 ms.
 #pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "runtime/token_machine.h"
 
@@ -18,7 +24,11 @@ namespace detent {
 class MachineSlot {
  public:
   explicit MachineSlot(std::shared_ptr<TokenMachine> machine)
-      : vocabulary_(machine->shared_vocabulary()), machine_(std::move(machine)), serial_(machine_->serial()) {}
+      : vocabulary_(machine->shared_vocabulary()),
+        machine_(std::move(machine)),
+        serial_(machine_->serial()),
+        process_(getpid()) {}
+  ~MachineSlot();
   MachineSlot(const MachineSlot&) = delete;
   MachineSlot& operator=(const MachineSlot&) = delete;
 
@@ -32,12 +42,22 @@ class MachineSlot {
   std::shared_ptr<TokenMachine> machine_after(const TokenMachine& known);
   // Replaces `known` if it is still the machine of the slot.
   std::shared_ptr<TokenMachine> renew(const TokenMachine& known);
+  // Begins to free old machines that no matcher uses any more.
+  void free_old();
 
  private:
+  void free_old_locked();
+  // Waits for the thread.
+  void end_freeing();
+
   const std::shared_ptr<const Vocabulary> vocabulary_;
   std::mutex mutex_;
   std::shared_ptr<TokenMachine> machine_;
-  std::atomic<std::uint64_t> serial_;  // of the machine
+  std::atomic<std::uint64_t> serial_;               // of the machine
+  std::vector<std::shared_ptr<TokenMachine>> old_;  // that matchers may still use
+  std::thread freeing_;
+  std::atomic<bool> is_freeing_{false};
+  pid_t process_;  // of the thread: the child of a fork has none
 };
 
 }  // namespace detent

@@ -84,6 +84,7 @@ void Matcher::move_to(std::shared_ptr<TokenMachine> next) const {
   }
   history_ = std::move(moved);
   machine_ = std::move(next);
+  slot_->free_old();
 }
 
 std::uint32_t Matcher::tokens_left() const {
