@@ -72,6 +72,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "set_table",
             "slice_masks",
             "string_slice_masks",
+            "string_tokens",
             "target_nodes",
             "trie_walk",
             "unbounded_reference",

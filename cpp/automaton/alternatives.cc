@@ -194,6 +194,21 @@ void Alternatives::drop_included(std::vector<AlternativeId>& set) const {
   set.resize(kept);
 }
 
+void Alternatives::drop_included_heads(AlternativeId from, std::vector<AlternativeId>& set) const {
+  constexpr std::size_t kMostCompared = 16;
+  std::unordered_map<std::uint32_t, std::vector<ExprId>> kept;  // by what follows the first part
+  const auto is_included = [&](AlternativeId id) {
+    const ExprId state = states_[id.value];
+    std::vector<ExprId>& others = kept[exprs_[state].op == Op::concat ? exprs_[state].second().value : state.value];
+    meter_.step(static_cast<std::int64_t>(others.size()) + 1);
+    if (std::ranges::any_of(others, [&](ExprId other) { return includes(exprs_, other, state); })) return true;
+    if (others.size() < kMostCompared) others.push_back(state);
+    return false;
+  };
+  is_included(from);
+  std::erase_if(set, is_included);
+}
+
 const Alternative& Alternatives::expand(AlternativeId id) {
   if (const Alternative* known = find(id)) return *known;
   const ExprId state = states_[id.value];

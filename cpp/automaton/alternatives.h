@@ -98,6 +98,9 @@ class Alternatives {
   // Drops each alternative whose language is contained in that of another one, as far as the forms show it. Cost: one
   // comparison for each pair of an alternative and one that stays.
   void drop_included(std::vector<AlternativeId>& set) const;
+  // Drops each alternative whose language is contained in that of `from`, or of one before it in the set, where the two
+  // differ in their first part only, as `.{0,7}"` and `.{0,8}"` do. Cost: few comparisons for each.
+  void drop_included_heads(AlternativeId from, std::vector<AlternativeId>& set) const;
 
  private:
   struct Successors {

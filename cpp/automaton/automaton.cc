@@ -350,6 +350,13 @@ void Automaton::drop_included(std::vector<AlternativeId>& set) {
   });
 }
 
+void Automaton::drop_included_heads(AlternativeId from, std::vector<AlternativeId>& set) {
+  edit([&](ExprSet&, Derivatives&, Liveness&) {
+    alternatives_.drop_included_heads(from, set);
+    return 0;
+  });
+}
+
 const Alternative& Automaton::expand(AlternativeId id, std::int64_t max_steps) {
   return *edit([&](ExprSet&, Derivatives&, Liveness&) { return &alternatives_.expand(id); }, max_steps);
 }

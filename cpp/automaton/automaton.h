@@ -142,6 +142,8 @@ class Automaton {
                                          const std::function<bool(AlternativeId)>& is_end, std::int64_t max_steps);
   // Drops each alternative whose language is contained in that of another one of the set, as far as the forms show it.
   void drop_included(std::vector<AlternativeId>& set);
+  // The same where two differ in their first part only; `from` counts as one of the set (Alternatives).
+  void drop_included_heads(AlternativeId from, std::vector<AlternativeId>& set);
   // A bound, in bytes, on the shortest completion after any text inside the JSON string that the live `state` begins
   // with. Nothing where there is no such string, or its form does not show that each of these states is live.
   std::optional<std::uint32_t> bound_inside_string(ExprId state);

@@ -360,11 +360,17 @@ ExprId SliceAnalysis::drop_exclusions(ExprId prefix) {
 }
 
 std::optional<BoundedString> SliceAnalysis::bounded_string(ExprId prefix) {
+  const std::optional<BoundedString> string = string_of_characters(prefix);
+  const bool is_bounded = string && (string->minimum > 0 || string->maximum != ExprSet::kUnbounded);
+  return is_bounded ? string : std::nullopt;
+}
+
+std::optional<BoundedString> SliceAnalysis::string_of_characters(ExprId prefix) {
   return automaton_.edit([this, prefix](ExprSet& exprs, Derivatives&, Liveness&) -> std::optional<BoundedString> {
     const std::optional<WholeString> whole = find_quoted_string(exprs, prefix);
     if (!whole) return std::nullopt;
     const Expr texts = exprs[whole->texts];
-    if (texts.op != Op::repeat || (texts.minimum() == 0 && texts.maximum() == ExprSet::kUnbounded)) return std::nullopt;
+    if (texts.op != Op::repeat) return std::nullopt;
     const auto [known, is_new] = character_sets_.try_emplace(texts.part().value);
     if (is_new) known->second = is_one_character(exprs, texts.part());
     if (!known->second) return std::nullopt;

@@ -88,7 +88,9 @@ class SliceAnalysis {
   // Drops the complements of an intersection: the next item of a list of distinct items then excludes no earlier item.
   // Any other prefix is returned unchanged.
   ExprId drop_exclusions(ExprId prefix);
-  // Reads a prefix as a BoundedString, perhaps after a space and the opening quotation mark; nothing if it is none.
+  // Reads a prefix as a BoundedString, perhaps after a space and the opening quotation mark; nothing if it is none. The
+  // first function also returns one of any number of characters.
+  std::optional<BoundedString> string_of_characters(ExprId prefix);
   std::optional<BoundedString> bounded_string(ExprId prefix);
   // Reads a prefix as a CountedString, likewise.
   std::optional<CountedString> counted_string(ExprId prefix);

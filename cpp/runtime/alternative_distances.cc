@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "automaton/inclusion.h"
 #include "base/error.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -59,6 +60,33 @@ struct AlternativeDistances::Search {
     }
     return std::nullopt;
   }
+};
+
+// The steps from one alternative, at most one to each other alternative.
+struct AlternativeDistances::Steps {
+  explicit Steps(AlternativeId start) : from(start), seen{start.value} {}
+
+  void add(const AlternativeSet& set, std::uint32_t token) {
+    for (AlternativeId next : set) {
+      if (seen.insert(next.value).second) all.push_back({next, token});
+    }
+  }
+  // Leaves out the steps to an alternative that another one contains: that one completes in no more tokens.
+  void keep_needed(Automaton& automaton) {
+    AlternativeSet needed;
+    for (const Step& step : all) needed.push_back(step.to);
+    automaton.drop_included_heads(from, needed);
+    auto next = needed.begin();  // in the order of the steps
+    std::erase_if(all, [&](const Step& step) {
+      const bool is_needed = next != needed.end() && step.to == *next;
+      if (is_needed) ++next;
+      return !is_needed;
+    });
+  }
+
+  AlternativeId from;
+  std::unordered_set<std::uint32_t> seen;
+  std::vector<Step> all;
 };
 
 // Completions that repeat a byte take few tokens, if some token is a long run of it.
@@ -304,33 +332,67 @@ const std::vector<AlternativeDistances::Step>* AlternativeDistances::successors(
     successors_.clear();
     successor_count_ = 0;
   }
-  std::optional<std::vector<Step>> found = find_successors(id, allowance);
-  if (!found) return nullptr;
-  successor_count_ += found->size();
-  return &(successors_[id.value] = std::move(*found));
+  Steps steps(id);
+  charged_ = automaton_.work();
+  path_.resize(vocabulary_.max_token_length() + std::size_t{1});
+  const std::optional<StringTokens> string = StringTokens::find(vocabulary_, automaton_, masks_, sets_[id].state);
+  if (string ? !find_steps_in_string(*string, id, steps, allowance) : !find_steps(id, steps, allowance)) return nullptr;
+  steps.keep_needed(automaton_);
+  successor_count_ += steps.all.size();
+  return &(successors_[id.value] = std::move(steps.all));
 }
 
-std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::find_successors(
-    AlternativeId id, SearchAllowance& allowance) {
+void AlternativeDistances::charge(std::size_t alternatives, SearchAllowance& allowance) {
+  const std::int64_t work = automaton_.work() - std::exchange(charged_, automaton_.work());
+  allowance.work -= static_cast<std::int64_t>(alternatives) + allowance.nodes_per_step * work;
+  if (automaton_.is_full()) allowance.work = 0;
+}
+
+// Each group of tokens inside leads to one state. Of groups that differ in the number of characters only, those with
+// more characters are left out once a state contains the next one. Tokens that leave are followed by their suffixes.
+bool AlternativeDistances::find_steps_in_string(const StringTokens& string, AlternativeId id, Steps& steps,
+                                                SearchAllowance& allowance) {
+  const ExprId state = sets_[id].state;
+  ExprId before = state;
+  std::optional<std::uint32_t> part;
+  string.each_group([&](const StringTokens::Group& group) {
+    const ExprId next = automaton_.advance(state, vocabulary_.bytes(group.id));
+    charge(group.open.size() + 1, allowance);
+    if (allowance.work <= 0) return true;
+    if (group.is_single() || (!group.open.empty() && part != group.open[0].part)) {
+      before = ExprSet::kEmpty;
+      if (!group.open.empty()) part = group.open[0].part;
+    }
+    const bool is_included =
+        automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) { return includes(exprs, before, next); });
+    before = next;
+    if (!is_included) steps.add(automaton_.split(next), group.id);
+    return is_included;
+  });
+  path_[0] = automaton_.split(string.continuation());
+  const ContextDependentTokens& leaving = string.leaving();
+  for (std::size_t i = 0; i < leaving.nodes.size();) {
+    const ContextDependentTokens::Node& node = leaving.nodes[i];
+    charge(path_[node.depth].size(), allowance);
+    if (allowance.work <= 0) return false;
+    AlternativeSet& after = path_[node.depth + std::size_t{1}];
+    sets_.find_successors(path_[node.depth], automaton_.class_of()[node.byte], after);
+    sets_.drop_included(after);
+    if (node.first < node.last) steps.add(after, leaving.ids[node.first]);
+    i = after.empty() ? node.next : i + 1;
+  }
+  return allowance.work > 0;
+}
+
+bool AlternativeDistances::find_steps(AlternativeId id, Steps& steps, SearchAllowance& allowance) {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = automaton_.class_of();
-  std::vector<Step> steps;
-  std::unordered_set<std::uint32_t> seen{id.value};
-  const auto add = [&](const AlternativeSet& set, std::uint32_t token) {
-    for (AlternativeId next : set) {
-      if (seen.insert(next.value).second) steps.push_back({next, token});
-    }
-  };
   AlternativeSet followed_from;                   // the set from which characters were followed last,
   std::unordered_set<std::string_view> followed;  // as far as these bytes
-  path_.resize(vocabulary_.max_token_length() + std::size_t{1});
   path_[0] = {id};
-  std::int64_t work = automaton_.work();
   for (std::uint32_t i = 0; i < trie.size();) {
-    allowance.work -= std::ssize(path_[trie[i].depth]) + allowance.nodes_per_step * (automaton_.work() - work);
-    work = automaton_.work();
-    if (automaton_.is_full()) allowance.work = 0;
-    if (allowance.work <= 0) return std::nullopt;
+    charge(path_[trie[i].depth].size(), allowance);
+    if (allowance.work <= 0) return false;
     const TrieNode& node = trie[i];
     const AlternativeSet& set = path_[node.depth];
     AlternativeSet& after = path_[node.depth + std::size_t{1}];
@@ -344,7 +406,7 @@ std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::fin
         leads_back(set, vocabulary_.subtrees()[node.subtree])) {
       const Subtree& subtree = vocabulary_.subtrees()[node.subtree];
       any_whole_id(vocabulary_, subtree, [&](std::uint32_t token) {
-        add(set, token);
+        steps.add(set, token);
         return true;
       });
       for (std::uint32_t index : open_tokens_below(vocabulary_, subtree)) {
@@ -359,17 +421,17 @@ std::optional<std::vector<AlternativeDistances::Step>> AlternativeDistances::fin
           sets_.find_successors(inside, class_of[static_cast<std::uint8_t>(byte)], after);
           inside.swap(after);
         }
-        add(inside, token);
+        steps.add(inside, token);
       }
       i = node.next;
       continue;
     }
     std::uint32_t token = node.token;
     if (token != TrieNode::kNoToken && (token & TrieNode::kShared)) token = vocabulary_.shared_ids(token)[0];
-    if (token != TrieNode::kNoToken) add(after, token);
+    if (token != TrieNode::kNoToken) steps.add(after, token);
     ++i;
   }
-  return steps;
+  return true;
 }
 
 // Whether each token of a subtree that ends with a complete character leads from a set to the same set.

@@ -7,8 +7,10 @@
 // the alternatives first that complete in the fewest tokens by their upper bounds. A grammar has infinitely many
 // alternatives, which are stacks of symbols: there the allowance may end a search that would find something later.
 //
-// Cost: for each alternative that is expanded, once, a walk over the trie with sets of alternatives.
-// Needs a vocabulary that has every byte, and a language without lists of distinct items. The caller holds a lock.
+// Cost: for each alternative that is expanded, once, a walk over the trie with sets of alternatives; inside a JSON
+// string only over the suffixes of the tokens that leave it. An alternative that the one before contains is never
+// expanded. Needs a vocabulary that has every byte, and a language without lists of distinct items. The caller holds a
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@
 #include "automaton/automaton.h"
 #include "runtime/alternative_sets.h"
 #include "runtime/part_texts.h"
+#include "runtime/string_tokens.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -33,8 +36,12 @@ struct SearchAllowance {
 
 class AlternativeDistances {
  public:
-  AlternativeDistances(const Vocabulary& vocabulary, Automaton& automaton)
-      : vocabulary_(vocabulary), automaton_(automaton), sets_(automaton), part_texts_(vocabulary, automaton) {}
+  AlternativeDistances(const Vocabulary& vocabulary, Automaton& automaton, MaskComputer& masks)
+      : vocabulary_(vocabulary),
+        automaton_(automaton),
+        masks_(masks),
+        sets_(automaton),
+        part_texts_(vocabulary, automaton) {}
 
   // An alternative of a state, and the number of tokens of a completion of it.
   struct Known {
@@ -69,6 +76,7 @@ class AlternativeDistances {
     bool tightened = false;     // whether the known completion was tokenized as one text
   };
   struct Search;
+  struct Steps;
 
   template <class Find>
   auto find_within(SearchAllowance& allowance, Find find) -> decltype(find());
@@ -82,12 +90,18 @@ class AlternativeDistances {
   void write_parts(AlternativeId id, const SearchAllowance& allowance);
   // Returns null if the allowance is used up.
   const std::vector<Step>* successors(AlternativeId id, SearchAllowance& allowance);
-  std::optional<std::vector<Step>> find_successors(AlternativeId id, SearchAllowance& allowance);
+  // Adds the steps from an alternative, some of which may be left out (drop_included_heads). Returns whether the
+  // allowance sufficed.
+  bool find_steps(AlternativeId id, Steps& steps, SearchAllowance& allowance);
+  bool find_steps_in_string(const StringTokens& string, AlternativeId id, Steps& steps, SearchAllowance& allowance);
+  // Charges the work of the automaton since the last call, and the visit of so many alternatives.
+  void charge(std::size_t alternatives, SearchAllowance& allowance);
   bool leads_back(const AlternativeSet& set, const Subtree& subtree);
   void note_path(AlternativeId id, const AlternativePath& path);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
+  MaskComputer& masks_;
   AlternativeSets sets_;
   PartTexts part_texts_;
   std::vector<Letter> letters_;                                      // what letters() returns, once it was called
@@ -95,6 +109,7 @@ class AlternativeDistances {
   std::unordered_map<std::uint32_t, std::vector<Step>> successors_;  // by alternative
   std::size_t successor_count_ = 0;                                  // in all lists of successors_
   std::vector<AlternativeSet> path_;                                 // of a walk, by depth
+  std::int64_t charged_ = 0;                                         // the work of the automaton at the last charge()
 };
 
 }  // namespace detent

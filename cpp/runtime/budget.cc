@@ -15,13 +15,13 @@ namespace {
 
 // The trie nodes of a question that count as a step; walks visit many nodes in a row.
 constexpr std::int64_t kNodesPerStep = 40;
-// Of a search from one state that calls rules, which may not end.
+// Of a search from one state that calls rules, which may not end: several such searches share an allowance.
 constexpr std::int64_t kWorkWithRules = 150'000;
 
 }  // namespace
 
 Budget::Budget(LanguageMachine& machine, const Limits& limits)
-    : machine_(machine), distances_(machine.vocabulary(), machine.automaton()), meter_(limits) {}
+    : machine_(machine), distances_(machine.vocabulary(), machine.automaton(), machine.masks()), meter_(limits) {}
 
 bool Budget::has_alternatives() const { return has_every_byte() && !machine_.automaton().has_lists(); }
 

@@ -9,7 +9,6 @@ constexpr std::int64_t kWorkPerItem = 2'000;
 }  // namespace
 
 bool ItemBudget::fits(std::uint32_t id, ExprId next) {
-  if (!automaton_.has_open_item(next) || automaton_.without_text(next) != next) return false;
   const std::string_view bytes = vocabulary_.bytes(id);
   const auto known = known_.find(next.value);
   if (known != known_.end() && known->second.is_too_long) return false;

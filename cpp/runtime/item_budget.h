@@ -33,7 +33,9 @@ class ItemBudget {
         item_(automaton.item(state)),
         string_(open_string(item_)) {}
 
-  // Whether a completion of `next`, the state after a token, fits.
+  // Whether `next`, the state after a token, lacks the text of the item: then that text may tell that it fits.
+  bool may_fit(ExprId next) const { return automaton_.has_open_item(next) && automaton_.without_text(next) == next; }
+  // Whether a completion of such a state fits.
   bool fits(std::uint32_t id, ExprId next);
   // Whether the token ends the item and goes on: then the lengths depend on the text of the items.
   bool ends_item(std::uint32_t id) const;

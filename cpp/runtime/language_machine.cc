@@ -213,12 +213,6 @@ std::int64_t LanguageMachine::walk_ids(ExprId state, Visit visit) {
       });
 }
 
-template <class Act>
-void LanguageMachine::each_id(const TokensToState& tokens, Act act) const {
-  if (!tokens.subtree) return for_each_id(*vocabulary_, tokens.token, act);
-  any_whole_id(*vocabulary_, *tokens.subtree, act);
-}
-
 template <class Visit>
 std::int64_t LanguageMachine::walk_with_text(ExprId state, Visit visit) {
   if (!automaton_.has_lists()) return walk_ids(state, visit);
@@ -290,16 +284,38 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
     }
     list->push_back(tokens);
   };
+  const std::optional<StringTokens> string =
+      automaton_.has_lists() ? std::nullopt : StringTokens::find(*vocabulary_, automaton_, masks_, state);
+  const auto each_id = [&](const TokensToState& tokens, auto act) {
+    if (const auto* token = std::get_if<std::uint32_t>(&tokens.tokens)) return for_each_id(*vocabulary_, *token, act);
+    if (const auto* group = std::get_if<StringTokens::Group>(&tokens.tokens)) return string->each_id(*group, act);
+    any_whole_id(*vocabulary_, *std::get<const Subtree*>(tokens.tokens), act);
+  };
   bool is_whole = true, removed = false;
   try {
     if (automaton_.has_lists()) {
-      walk_ids(state, [&](std::uint32_t id, ExprId next) {
+      const auto visit_id = [&](std::uint32_t id, ExprId next) {
         visit({item.ends_item(id) ? advance(state, vocabulary_->bytes(id)) : next, id});
+      };
+      walk(
+          state,
+          [&](std::uint32_t token, ExprId next) {
+            for_each_id(*vocabulary_, token, [&](std::uint32_t id) { visit_id(id, next); });
+          },
+          [&](const Subtree& subtree, ExprId next) {
+            if (!subtree.used.contains(',')) return visit({next, &subtree});  // none ends an item
+            any_whole_id(*vocabulary_, subtree, [&](std::uint32_t id) { visit_id(id, next); });
+          });
+    } else if (string) {
+      string->each_group([&](const StringTokens::Group& group) {
+        visit({automaton_.advance(state, vocabulary_->bytes(group.id)), group});
+        return false;
       });
+      string->each_leaving(automaton_, [&](std::uint32_t id, ExprId next) { visit({next, id}); });
     } else {
       walk(
           state, [&](std::uint32_t token, ExprId next) { visit({next, token}); },
-          [&](const Subtree& subtree, ExprId next) { visit({next, TrieNode::kNoToken, &subtree}); });
+          [&](const Subtree& subtree, ExprId next) { visit({next, &subtree}); });
     }
   } catch (const TooMuchWork&) {
     is_whole = false;
@@ -315,14 +331,16 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
   search_open(verdicts, tokens_after, allowance);
   // Tokens with escapes come last: each needs a completion of its own.
   const auto has_escape = [&](const TokensToState& tokens) {
-    return vocabulary_->bytes(tokens.token).find('\\') != std::string::npos;
+    if (const auto* subtree = std::get_if<const Subtree*>(&tokens.tokens)) return (*subtree)->used.contains('\\');
+    return vocabulary_->bytes(std::get<std::uint32_t>(tokens.tokens)).find('\\') != std::string::npos;
   };
   if (automaton_.has_lists()) std::ranges::stable_partition(refused, std::not_fn(has_escape));
   std::erase_if(open, [&](const TokensToState& tokens) { return *verdicts[tokens.state.value]; });
   for (const auto* found : {&refused, &open}) {
     for (const TokensToState& tokens : *found) {
+      const bool may_fit = item.may_fit(tokens.state);
       each_id(tokens, [&](std::uint32_t id) {
-        if (item.fits(id, tokens.state)) return;
+        if (may_fit && item.fits(id, tokens.state)) return;
         row[id >> 5] &= ~(1u << (id & 31));
         removed = true;
       });

@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "automaton/automaton.h"
 #include "runtime/budget.h"
 #include "runtime/mask_computer.h"
 #include "runtime/repeated_items.h"
+#include "runtime/string_tokens.h"
 #include "runtime/token_machine.h"
 #include "vocab/vocabulary.h"
 
@@ -93,14 +95,12 @@ class LanguageMachine final : public TokenMachine {
   struct TooMuchWork {};
   // Whether the states after tokens fit a budget, by state; nothing where only a search tells.
   using Verdicts = std::unordered_map<std::uint32_t, std::optional<bool>>;
-  // The tokens of a trie node, or those of a subtree that end with a complete character; all lead to `state`.
+  // Tokens that all lead to `state`: those of a trie node; those of a subtree that end with a complete character; or a
+  // group of those inside a string.
   struct TokensToState {
     ExprId state;
-    std::uint32_t token = TrieNode::kNoToken;
-    const Subtree* subtree = nullptr;
+    std::variant<std::uint32_t, const Subtree*, StringTokens::Group> tokens;
   };
-  template <class Act>
-  void each_id(const TokensToState& tokens, Act act) const;
   std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
                                     std::int64_t max_work);
   void search_open(Verdicts& verdicts, std::uint32_t tokens, Budget::Allowance& allowance);

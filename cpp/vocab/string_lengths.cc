@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <tuple>
+
+#include "base/utf8_position.h"
 
 namespace detent {
 namespace {
@@ -24,9 +27,12 @@ std::optional<unsigned> hexadecimal(std::string_view digits) {
   return value;
 }
 
+constexpr std::size_t kEscapeLength = 6;  // of \u0000
+
+bool is_high_surrogate(unsigned unit) { return unit >= 0xD800 && unit < 0xDC00; }
+
 // The length in bytes of the first character, escaped or not; a character that is cut off ends with the text.
 std::size_t first_character(std::string_view text) {
-  constexpr std::size_t kEscapeLength = 6;  // of \u0000
   if (text[0] != '\\') {
     std::size_t length = 1;
     while (length < text.size() && is_continuation(text[length])) ++length;
@@ -36,8 +42,19 @@ std::size_t first_character(std::string_view text) {
   if (text[1] != 'u') return 2;
   const std::optional<unsigned> unit = hexadecimal(text.substr(2));
   if (!unit) return text.size();
-  const bool is_high_surrogate = *unit >= 0xD800 && *unit < 0xDC00;
-  return is_high_surrogate ? std::min(text.size(), 2 * kEscapeLength) : kEscapeLength;
+  return is_high_surrogate(*unit) ? std::min(text.size(), 2 * kEscapeLength) : kEscapeLength;
+}
+
+// The last character of the inside of a string, if it is cut off; otherwise nothing.
+std::string_view last_part(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) return open_character(text);
+  while (first_character(text) < text.size()) text.remove_prefix(first_character(text));
+  if (text[0] != '\\') return open_character(text);
+  if (text.size() == 1) return text;
+  if (text[1] != 'u') return {};
+  const std::optional<unsigned> unit = hexadecimal(text.substr(2));
+  const bool is_whole = unit && (!is_high_surrogate(*unit) || text.size() == 2 * kEscapeLength);
+  return is_whole ? std::string_view{} : text;
 }
 
 }  // namespace
@@ -56,7 +73,7 @@ std::size_t StringLengths::end_of_string(std::string_view text) {
   return text.size();
 }
 
-void StringLengths::add(std::uint32_t id, std::string_view text) {
+void StringLengths::add(std::uint32_t id, std::string_view text, PartNumbers& parts) {
   std::uint32_t characters = 0;
   bool has_escape = false, has_quote = false;
   for (char byte : text) {
@@ -64,7 +81,9 @@ void StringLengths::add(std::uint32_t id, std::string_view text) {
     has_quote = has_quote || byte == '"';
     characters += !is_continuation(byte);
   }
-  if (has_escape) escapes_[id >> 5] |= 1u << (id & 31);
+  const std::uint32_t bit = 1u << (id & 31);
+  bool is_inside = true;
+  if (has_escape) escapes_[id >> 5] |= bit;
   if (has_escape || has_quote) {
     const std::size_t end = end_of_string(text);
     if (end + 1 < text.size()) return;  // leaves the string
@@ -72,18 +91,25 @@ void StringLengths::add(std::uint32_t id, std::string_view text) {
     if (end < text.size()) {
       closing_.push_back({id, characters});
       characters = 0;
+      is_inside = false;
     }
   }
   if (characters < kRows) {
-    rows_[characters * word_count_ + (id >> 5)] |= 1u << (id & 31);
+    rows_[characters * word_count_ + (id >> 5)] |= bit;
   } else {
     long_.push_back({id, characters});
   }
+  const std::string_view part = is_inside && characters > 0 ? last_part(text) : std::string_view{};
+  if (part.empty()) return;
+  is_open_[id >> 5] |= bit;
+  const auto number = parts.try_emplace(part, static_cast<std::uint32_t>(parts.size())).first->second;
+  open_.push_back({id, number, characters - 1});
 }
 
 void StringLengths::finish() {
   for (std::size_t i = word_count_; i < rows_.size(); ++i) rows_[i] |= rows_[i - word_count_];
   std::ranges::sort(long_, std::greater<>{}, &Closing::characters);
+  std::ranges::sort(open_, {}, [](const Open& each) { return std::tuple(each.part, each.characters, each.id); });
 }
 
 }  // namespace detent
