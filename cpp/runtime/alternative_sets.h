@@ -29,10 +29,10 @@ class AlternativeSets {
     return *known;
   }
 
+  static constexpr std::uint32_t kWorthwhile = 32;
   // The loop of an alternative, for a subtree of `ids` ids. Null if it is not known yet, and walking so few ids costs
   // less than finding it.
   const AlternativeLoop* loop(AlternativeId id, std::uint32_t ids) {
-    constexpr std::uint32_t kWorthwhile = 32;
     if (id.value >= loops_.size()) loops_.resize(id.value * 3 / 2 + 64);
     const AlternativeLoop*& known = loops_[id.value];
     if (!known) known = automaton_.known_loop(id);
@@ -41,7 +41,7 @@ class AlternativeSets {
   }
 
   // Sets `after` to the alternatives to which those of `set` lead. Cost: linear in their transitions.
-  void find_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after) {
+  void find_successors(std::span<const AlternativeId> set, std::uint8_t byte_class, AlternativeSet& after) {
     begin(after);
     add_successors(set, byte_class, after);
   }
@@ -52,7 +52,7 @@ class AlternativeSets {
   }
   // Whether the last set that began has an alternative.
   bool has(AlternativeId id) const { return id.value < last_seen_.size() && last_seen_[id.value] == set_count_; }
-  void add_successors(const AlternativeSet& set, std::uint8_t byte_class, AlternativeSet& after) {
+  void add_successors(std::span<const AlternativeId> set, std::uint8_t byte_class, AlternativeSet& after) {
     for (AlternativeId id : set) add((*this)[id].after(byte_class), after);
   }
   void add(std::span<const AlternativeId> more, AlternativeSet& after) {

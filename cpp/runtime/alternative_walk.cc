@@ -8,13 +8,19 @@
 #include "runtime/trie_walk.h"
 
 namespace detent {
-namespace {}  // namespace
+namespace {
+
+// Of the sets that a walk remembers, about; and of one beside its elements and successors.
+constexpr std::size_t kMostBytes = 16 << 20, kSetBytes = 128;
+
+}  // namespace
 
 void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std::size_t end) {
   const auto& class_of = automaton_.class_of();
   const std::uint32_t depth = trie_[first].depth;
   path_.resize(vocabulary_.max_token_length() - depth + std::size_t{1});
-  path_[0] = {automaton_.split(state), reference};
+  AlternativeSet start = automaton_.split(state);
+  path_[0] = {add(start), reference};
   for (std::size_t i = first; i < end;) {
     const TrieNode& node = trie_[i];
     const bool is_passed = targets_ && !targets_->any_between(i, node.next);
@@ -30,36 +36,87 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
       i = node.next;
       continue;
     }
-    alternatives_.find_successors(at.set, byte_class, after.set);
-    alternatives_.drop_included(after.set);
-    if (after.set.empty() && after.reference == ExprSet::kEmpty) {
+    if (bytes_ > kMostBytes) forget_sets(node.depth - depth);
+    after.set = successor(at.set, byte_class);
+    const bool is_live = !sets_[after.set].empty();
+    if (!is_live && after.reference == ExprSet::kEmpty) {
       i = node.next;
       continue;
     }
     if (exits_) {
-      exits_->note(i, node.next, {!after.set.empty(), accepts(after.set)},
+      exits_->note(i, node.next, {is_live, known_[after.set].accepting},
                    {after.reference != ExprSet::kEmpty, automaton_.accepting(after.reference)});
     }
-    if (after.set.empty()) {
+    if (!is_live) {
       for (; i < node.next; ++i) for_each_id(vocabulary_, trie_[i].token, [this](auto id) { builder_.refuse(id); });
       continue;
     }
     if (node.token != TrieNode::kNoToken) {
       for_each_id(vocabulary_, node.token, [this](auto id) { builder_.allow(id); });
-      builder_.note_length(completion_bound(after.set));
+      builder_.note_length(known_[after.set].completion_bound);
     }
     ++i;
   }
 }
 
+AlternativeWalk::SetId AlternativeWalk::add(AlternativeSet& set) {
+  if (!std::ranges::is_sorted(set)) std::ranges::sort(set);
+  const SetId id = sets_.add(set);
+  if (id < known_.size()) return id;
+  Known& known = known_.emplace_back();
+  for (AlternativeId each : set) {
+    const Alternative& alternative = alternatives_[each];
+    known.accepting = known.accepting || alternative.accepting;
+    known.completion_bound = std::min(known.completion_bound, alternative.completion_bound);
+    if (exits_) known.last_bytes = known.last_bytes | alternative.last_bytes;
+  }
+  bytes_ += sizeof(Known) + kSetBytes + sizeof(AlternativeId) * set.size() + sizeof(SetId) * automaton_.class_count();
+  return id;
+}
+
+AlternativeWalk::SetId AlternativeWalk::successor(SetId set, std::uint8_t byte_class) {
+  if (const SetId known = sets_.successor(set, byte_class); known != Table::kUnknown) return known;
+  alternatives_.find_successors(sets_[set], byte_class, after_);
+  alternatives_.drop_included(after_);
+  const SetId after = add(after_);
+  sets_.set_successor(set, byte_class, after);
+  return after;
+}
+
+// Forgets all sets but those of the path up to a depth.
+void AlternativeWalk::forget_sets(std::size_t depth) {
+  std::vector<AlternativeSet> kept;
+  for (std::size_t i = 0; i <= depth; ++i) kept.emplace_back(sets_[path_[i].set].begin(), sets_[path_[i].set].end());
+  sets_ = Table(automaton_.class_count());
+  known_.clear();
+  bytes_ = 0;
+  for (std::size_t i = 0; i <= depth; ++i) path_[i].set = add(kept[i]);
+}
+
+// The bytes of all loops in a set that are known, or worth finding for a subtree of `ids` ids.
+const ByteSet& AlternativeWalk::loop_bytes(SetId set, std::uint32_t ids) {
+  const bool finds_all = ids >= AlternativeSets::kWorthwhile;
+  Known& known = known_[set];
+  if (known.knows_all_loops || (known.knows_loops && !finds_all)) return known.loop_bytes;
+  for (AlternativeId id : sets_[set]) {
+    if (const AlternativeLoop* each = alternatives_.loop(id, ids))
+      known.loop_bytes = known.loop_bytes | each->loop.bytes;
+  }
+  known.knows_loops = true;
+  known.knows_all_loops = finds_all;
+  return known.loop_bytes;
+}
+
 // Allows the whole subtree at once if one alternative stays live throughout. In a slice, no token may leave it.
 bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, std::size_t i) {
   const Subtree& subtree = vocabulary_.subtrees()[trie_[i].subtree];
+  const std::uint32_t ids = subtree.last - subtree.first;
+  if (exits_ && !(known_[at.set].last_bytes & subtree.used).empty()) return false;
+  if (!subtree.used.is_subset_of(loop_bytes(at.set, ids))) return false;
   std::uint32_t bound = UINT32_MAX;
   bool is_live = false;
-  for (AlternativeId id : at.set) {
-    if (exits_ && !(alternatives_[id].last_bytes & subtree.used).empty()) return false;
-    const AlternativeLoop* each = alternatives_.loop(id, subtree.last - subtree.first);
+  for (AlternativeId id : sets_[at.set]) {
+    const AlternativeLoop* each = alternatives_.loop(id, ids);
     if (!each || subtree.height > each->reach || !subtree.used.is_subset_of(each->loop.bytes)) continue;
     is_live = true;
     bound = std::min(bound, each->loop.completion_bound);
@@ -68,19 +125,9 @@ bool AlternativeWalk::take_subtree(const Position& at, ExprId reference_next, st
   if (exits_ && reference_next != ExprSet::kEmpty) {
     exits_->removed.emplace_back(static_cast<std::uint32_t>(i), trie_[i].next);
   }
-  builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, subtree.last - subtree.first);
+  builder_.allow(vocabulary_.ids_in_order().data() + subtree.first, ids);
   builder_.note_length(subtree.whole ? bound : saturating_add(bound, kMaxContinuationBytes));
   return true;
-}
-
-bool AlternativeWalk::accepts(const AlternativeSet& set) {
-  return std::ranges::any_of(set, [this](AlternativeId id) { return alternatives_[id].accepting; });
-}
-
-std::uint32_t AlternativeWalk::completion_bound(const AlternativeSet& set) {
-  std::uint32_t least = UINT32_MAX;
-  for (AlternativeId id : set) least = std::min(least, alternatives_[id].completion_bound);
-  return least;
 }
 
 }  // namespace detent
