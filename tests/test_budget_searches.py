@@ -193,3 +193,19 @@ def test_the_advised_budget_is_enough(count: int) -> None:
         while not matcher.is_finished:
             matcher.advance(matcher.allowed()[0])
         assert matcher.is_accepting
+
+
+def test_members_before_a_special_token() -> None:
+    tokens = [*_EVERY_BYTE, b'":', b',"', b"<end>"]
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)], special_token_ids=[len(tokens) - 1])
+    names = [f"{letter}{i}" for letter in "abcd" for i in range(5)]
+    schema = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
+    made = detent.json_schema({"type": "object", **schema, "additionalProperties": False}, order="any")
+    guide = detent.compile(made + detent.special_token("<end>") + detent.literal("."), vocabulary)
+    text = "{" + ",".join(f'"{name}":1' for name in reversed(names)) + "}"
+    ids = [*text.encode(), len(tokens) - 1, ord(".")]
+    matcher = guide.matcher(len(ids))
+    for token_id in ids:
+        assert token_id in matcher.allowed()
+        matcher.advance(token_id)
+    assert matcher.is_accepting

@@ -37,11 +37,12 @@ std::uint32_t PartTexts::part_count(ExprId state) {
 
 PartTexts::Known PartTexts::of_one_part(ExprId state, std::span<const Letter> letters, std::int64_t max_steps) {
   constexpr std::uint32_t kLongest = 256;  // bytes: each state inside a long part would have a long text of its own
-  if (automaton_.completion_bound(state) > kLongest) return {.is_long = true};
+  if (automaton_.completion_bound(state) > kLongest) return {.is_unfit = true};
   const auto never = [](AlternativeId) { return false; };
   auto path = automaton_.descend(automaton_.nearest_alternative(state), letters, never, max_steps);
   std::string text = path ? std::move(path->text) : automaton_.some_completion(state).value();
   const auto count = static_cast<std::uint32_t>(vocabulary_.fewest_tokens(text).size());
+  if (count == 0 && !text.empty()) return {.is_unfit = true};  // begins or ends inside a special token
   return {.tokens = count, .text = std::move(text)};
 }
 
@@ -69,12 +70,12 @@ std::optional<std::uint32_t> PartTexts::token_count(ExprId state, std::span<cons
         continue;
       }
       found.tokens = saturating_add(found.tokens, known->second.tokens);
-      found.is_long |= known->second.is_long;
+      found.is_unfit |= known->second.is_unfit;
     }
     if (goals.size() == before) known_[goal.value] = std::move(found);
   }
   const Known& known = known_.at(state.value);
-  return known.is_long ? std::nullopt : std::optional(known.tokens);
+  return known.is_unfit ? std::nullopt : std::optional(known.tokens);
 }
 
 std::string PartTexts::text(ExprId state) {

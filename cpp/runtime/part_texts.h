@@ -22,7 +22,7 @@ class PartTexts {
   PartTexts(const Vocabulary& vocabulary, Automaton& automaton) : vocabulary_(vocabulary), automaton_(automaton) {}
 
   // The tokens of the texts of a live state's parts, each in the fewest tokens. Nothing where its form shows few parts,
-  // or where one is long. Cost: linear in the parts.
+  // where one is long, or where one ends inside a special token. Cost: linear in the parts.
   std::optional<std::uint32_t> token_count(ExprId state, std::span<const Letter> letters, std::int64_t max_steps);
   // The text of a state whose token_count() is known. Always the same for a state.
   std::string text(ExprId state);
@@ -30,8 +30,8 @@ class PartTexts {
  private:
   struct Known {
     std::uint32_t tokens = 0;
-    bool is_long = false;
-    std::string text{};  // if the state has no parts
+    bool is_unfit = false;  // it, or one of its parts
+    std::string text{};     // if the state has no parts
   };
   std::vector<ExprId> parts(ExprId state);
   // Those that have no parts, with repetition; 0 for a state that has none.

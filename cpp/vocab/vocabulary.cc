@@ -159,7 +159,7 @@ std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) cons
     for (std::size_t k = i; k < text.size() && node < trie().size();) {
       const std::uint32_t token = trie()[node].token;
       ++k;
-      if (token != TrieNode::kNoToken && best[k].count + 1 < best[i].count) {
+      if (token != TrieNode::kNoToken && best[k].count != UINT32_MAX && best[k].count + 1 < best[i].count) {
         best[i] = {best[k].count + 1, token & TrieNode::kShared ? shared_ids(token)[0] : token, k};
       }
       if (k == text.size()) break;
@@ -171,6 +171,7 @@ std::vector<std::uint32_t> Vocabulary::fewest_tokens(std::string_view text) cons
     }
   }
   std::vector<std::uint32_t> tokens;
+  if (best[0].count == UINT32_MAX) return tokens;
   for (std::size_t i = 0; i < text.size(); i = best[i].next) tokens.push_back(best[i].token);
   return tokens;
 }

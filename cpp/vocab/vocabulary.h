@@ -77,7 +77,7 @@ class Vocabulary {
 
   // The ids of the text tokens with exactly these bytes, ascending. Cost: a binary search.
   std::vector<std::uint32_t> ids_with_bytes(std::string_view text) const;
-  // A shortest sequence of text tokens that writes `text`, each with its lowest id. Every byte must be a token.
+  // A shortest sequence of text tokens that writes `text`, each with its lowest id; empty if there is none.
   // Cost: the length of the text times the trie nodes beside the paths of its parts.
   std::vector<std::uint32_t> fewest_tokens(std::string_view text) const;
 
