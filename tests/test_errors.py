@@ -68,7 +68,7 @@ def test_where_a_pattern_or_grammar_is_wrong() -> None:
         ({"depth": 2}, "(((a)))"),
         ({"pattern_size": 3}, "abcdef"),
         ({"states": 5}, ".*a.{17}"),
-        ({"memory_bytes": 50_000}, "(?:ab{1,9}){1,9}[a-z]{3,90}" * 9),
+        ({"memory_bytes": 25_000}, "(?:ab{1,9}){1,9}[a-z]{3,90}" * 9),
         ({"work": 500}, "|".join(f"word {n}" for n in range(3000))),
     ],
 )
