@@ -301,6 +301,7 @@ def test_replaced_machines_are_freed(canonical: bool) -> None:
     assert resident_bytes() - before < 100 << 20
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, if another test imported it
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_while_a_machine_is_freed() -> None:
     guide = detent.compile(detent.regex("[ab]*a[ab]{14}"), vocabulary(), limits=detent.Limits(states=20_000))
