@@ -163,9 +163,9 @@ def judge_schema(schema: Any, started: str, following: str, reasons: Sequence[Re
         free = detent.json_schema(schema, whitespace="compact", order="any")
         texts = list(completions(free, partial, rng, 0)) if following else [started]
         return "" if texts and _without_formats(schema).is_valid(json.loads(texts[0])) else "no valid value begins so"
-    if kinds != {"keyword"}:
+    if kinds - {"order"} != {"keyword"}:
         return f"kinds {sorted(kinds)}"
-    named = {each.name for each in reasons}
+    named = {each.name for each in reasons if each.kind == "keyword"}
     if any(name.endswith("/format") for name in named):
         raise NotJudgedError
     texts = list(completions(anything, partial, rng, 25)) if following else [started]
@@ -174,7 +174,7 @@ def judge_schema(schema: Any, started: str, following: str, reasons: Sequence[Re
         if _is_unusual(text, started):
             continue
         violated = violations(schema, json.loads(text))
-        if not violated & named:
+        if not violated & named and (violated or "order" not in kinds):  # a valid value may have another order
             return f"{text} violates {sorted(violated)[:4]}, not {sorted(named)}"
         seen |= violated & named
     return "" if seen == named else f"no value was found that violates {sorted(named - seen)}"
