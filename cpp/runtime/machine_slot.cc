@@ -1,8 +1,10 @@
 #include "runtime/machine_slot.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/fork_guard.h"
@@ -10,7 +12,9 @@
 namespace detent {
 
 // The current machine shares what an old one refers to. So the thread must end before the members.
-MachineSlot::~MachineSlot() { end_freeing(); }
+MachineSlot::~MachineSlot() {
+  if (freed_.valid() && process_ == getpid()) freed_.wait();
+}
 
 std::shared_ptr<TokenMachine> MachineSlot::machine() {
   const ForkGuard guard;
@@ -40,34 +44,32 @@ void MachineSlot::free_old() {
   free_old_locked();
 }
 
+// The thread is detached: in the child of a fork, its handle might be that of another thread.
 void MachineSlot::free_old_locked() {
-  if (old_.empty() || (is_freeing_.load(std::memory_order_acquire) && process_ == getpid())) return;
+  if (old_.empty()) return;
+  const bool is_freeing =
+      freed_.valid() && process_ == getpid() && freed_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (is_freeing) return;
   const auto used = std::ranges::partition(old_, [](const auto& machine) { return machine.use_count() == 1; });
   if (used.begin() == old_.begin()) return;
-  end_freeing();
   std::vector<std::shared_ptr<TokenMachine>> unused(std::make_move_iterator(old_.begin()),
                                                     std::make_move_iterator(used.begin()));
   old_.erase(old_.begin(), used.begin());
-  is_freeing_.store(true, std::memory_order_relaxed);
-  process_ = getpid();
+  std::promise<void> promise;
+  std::future<void> freed = promise.get_future();
   try {
-    freeing_ = std::thread([this, machines = std::move(unused)]() mutable {
-      const ForkGuard guard;  // a child could not use a lock that was held here
-      machines.clear();
-      is_freeing_.store(false, std::memory_order_release);
-    });
+    std::thread([machines = std::move(unused), promise = std::move(promise)]() mutable {
+      {
+        const ForkGuard guard;  // a child could not use a lock that was held here
+        machines.clear();
+      }
+      promise.set_value();
+    }).detach();
   } catch (const std::system_error&) {
-    is_freeing_.store(false, std::memory_order_relaxed);  // no thread: the machines were freed here
+    return;  // no thread: the machines were freed here
   }
-}
-
-void MachineSlot::end_freeing() {
-  if (!freeing_.joinable()) return;
-  if (process_ == getpid()) {
-    freeing_.join();
-  } else {
-    freeing_.detach();
-  }
+  freed_ = std::move(freed);
+  process_ = getpid();
 }
 
 }  // namespace detent

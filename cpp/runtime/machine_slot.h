@@ -12,9 +12,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "runtime/token_machine.h"
@@ -47,17 +47,14 @@ class MachineSlot {
 
  private:
   void free_old_locked();
-  // Waits for the thread.
-  void end_freeing();
 
   const std::shared_ptr<const Vocabulary> vocabulary_;
   std::mutex mutex_;
   std::shared_ptr<TokenMachine> machine_;
   std::atomic<std::uint64_t> serial_;               // of the machine
   std::vector<std::shared_ptr<TokenMachine>> old_;  // that matchers may still use
-  std::thread freeing_;
-  std::atomic<bool> is_freeing_{false};
-  pid_t process_;  // of the thread: the child of a fork has none
+  std::future<void> freed_;                         // of the last thread
+  pid_t process_;                                   // of that thread: the child of a fork has none
 };
 
 }  // namespace detent

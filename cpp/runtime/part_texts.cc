@@ -1,6 +1,7 @@
 #include "runtime/part_texts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "expr/lengths.h"
@@ -12,27 +13,31 @@ std::vector<ExprId> PartTexts::parts(ExprId state) {
   return automaton_.has_rule(state) ? std::vector<ExprId>{} : automaton_.completion_parts(state);
 }
 
-std::uint32_t PartTexts::part_count(ExprId state) {
-  std::vector<ExprId> goals{state};  // a work list replaces recursion
+// Calls find(part, its parts) for `state` and each part of it that is not in `known`, the parts of one before it. A
+// work list replaces recursion.
+template <class Value, class Find>
+const Value& PartTexts::find_by_parts(ExprId state, std::unordered_map<std::uint32_t, Value>& known, Find find) {
+  std::vector<ExprId> goals{state};
   while (!goals.empty()) {
     const ExprId goal = goals.back();
-    if (counts_.contains(goal.value)) {
+    if (known.contains(goal.value)) {
       goals.pop_back();
       continue;
     }
-    std::uint32_t count = 0;
+    const std::vector<ExprId> parts = this->parts(goal);
     const std::size_t before = goals.size();
-    for (ExprId part : parts(goal)) {
-      const auto known = counts_.find(part.value);
-      if (known == counts_.end()) {
-        goals.push_back(part);
-      } else {
-        count = saturating_add(count, std::max(known->second, 1u));
-      }
-    }
-    if (goals.size() == before) counts_[goal.value] = count;
+    std::ranges::copy_if(parts, std::back_inserter(goals), [&](ExprId part) { return !known.contains(part.value); });
+    if (goals.size() == before) known[goal.value] = find(goal, parts);
   }
-  return counts_.at(state.value);
+  return known.at(state.value);
+}
+
+std::uint32_t PartTexts::part_count(ExprId state) {
+  return find_by_parts(state, counts_, [this](ExprId, const std::vector<ExprId>& parts) {
+    std::uint32_t count = 0;
+    for (ExprId part : parts) count = saturating_add(count, std::max(counts_.at(part.value), 1u));
+    return count;
+  });
 }
 
 PartTexts::Known PartTexts::of_one_part(ExprId state, std::span<const Letter> letters, std::int64_t max_steps) {
@@ -50,31 +55,16 @@ std::optional<std::uint32_t> PartTexts::token_count(ExprId state, std::span<cons
                                                     std::int64_t max_steps) {
   constexpr std::uint32_t kFewest = 16;  // of fewer parts, a completion is found by a path, in fewer tokens
   if (part_count(state) < kFewest) return std::nullopt;
-  std::vector<ExprId> goals{state};
-  while (!goals.empty()) {
-    const ExprId goal = goals.back();
-    if (known_.contains(goal.value)) {
-      goals.pop_back();
-      continue;
-    }
-    if (part_count(goal) == 0) {
-      known_[goal.value] = of_one_part(goal, letters, max_steps);
-      continue;
-    }
+  const Known& known = find_by_parts(state, known_, [&](ExprId at, const std::vector<ExprId>& parts) {
+    if (parts.empty()) return of_one_part(at, letters, max_steps);
     Known found;
-    const std::size_t before = goals.size();
-    for (ExprId part : parts(goal)) {
-      const auto known = known_.find(part.value);
-      if (known == known_.end()) {
-        goals.push_back(part);
-        continue;
-      }
-      found.tokens = saturating_add(found.tokens, known->second.tokens);
-      found.is_unfit |= known->second.is_unfit;
+    for (ExprId part : parts) {
+      const Known& of_part = known_.at(part.value);
+      found.tokens = saturating_add(found.tokens, of_part.tokens);
+      found.is_unfit |= of_part.is_unfit;
     }
-    if (goals.size() == before) known_[goal.value] = std::move(found);
-  }
-  const Known& known = known_.at(state.value);
+    return found;
+  });
   return known.is_unfit ? std::nullopt : std::optional(known.tokens);
 }
 
@@ -85,7 +75,6 @@ std::string PartTexts::text(ExprId state) {
     const ExprId at = open.back();
     open.pop_back();
     text += known_.at(at.value).text;
-    if (part_count(at) == 0) continue;
     const std::vector<ExprId> parts = this->parts(at);
     open.insert(open.end(), parts.begin(), parts.end());
   }

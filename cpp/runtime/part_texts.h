@@ -34,6 +34,8 @@ class PartTexts {
     std::string text{};     // if the state has no parts
   };
   std::vector<ExprId> parts(ExprId state);
+  template <class Value, class Find>
+  const Value& find_by_parts(ExprId state, std::unordered_map<std::uint32_t, Value>& known, Find find);
   // Those that have no parts, with repetition; 0 for a state that has none.
   std::uint32_t part_count(ExprId state);
   Known of_one_part(ExprId state, std::span<const Letter> letters, std::int64_t max_steps);
