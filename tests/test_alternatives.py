@@ -14,6 +14,7 @@ from itertools import product
 import pytest
 
 import detent
+from detent import _core
 
 NAMES = r"^(?!.*://)(?=.{1,60}$)((.{1,9}\.){1,12}(?![0-9]*$)[a-z0-9-]+\.?)$"
 CHARACTERS = "".join(f"{chr(at)}-{chr(at + 2)}" for at in range(0xC0, 0x3000, 7))  # some 1,700 ranges
@@ -58,7 +59,7 @@ def allowed_by_steps(matcher: detent.Matcher) -> list[int]:
                 continue
             fork = matcher.fork()
             try:
-                fork.advance_bytes(token[:end])
+                _core.Matcher.advance_bytes(fork, token[:end])  # without a message that names thousands of ranges
             except detent.StateError:
                 break
             live.add(token[:end])
