@@ -96,3 +96,16 @@ def test_masks_of_many_optional_words_are_those_of_single_steps() -> None:
     for token in (b"a", b"ab.", b"z"):
         assert sorted(matcher.allowed()) == allowed_by_steps(matcher)
         matcher.advance(next(token_id for text, token_id in TOKENS if text == token))
+
+
+def test_a_walk_with_more_sets_than_it_remembers() -> None:
+    """Sets of 2^15 nodes, with a transition for each of some 200 byte classes, exceed the 16 MB of a walk."""
+    words = ["".join(letters) for letters in product("ab", repeat=14)]
+    tokens = [*(bytes([byte]) for byte in range(256)), *(f"{word}c".encode() for word in words)]
+    pairs = "|".join(re.escape(chr(at) + chr(at + 1)) for at in (*range(0x21, 0x60), *range(0xA0, 0xFF)))
+    guide = detent.compile(
+        detent.regex(f"[ab]*a[ab]{{12}}c|[ab]*b[ab]{{13}}cc|{pairs}"),
+        detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)]),
+    )
+    begins = re.compile(rb"[ab]*(a[ab]{12}|b[ab]{13})c|[ab!-_\xc2\xc3]", re.DOTALL)
+    assert guide.matcher().allowed().tolist() == [i for i, token in enumerate(tokens) if begins.fullmatch(token)]
