@@ -56,10 +56,19 @@ bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
           }));
 }
 
-// Whether to walk by alternatives. While the automaton is small, a walk by states costs less.
+// Whether to walk by alternatives. While the automaton is small, a walk by states costs less. Slices with one prefix
+// count once, since their mask is shared. Case: one string before the different rests of five objects.
 bool MaskComputer::has_many_alternatives(ExprId state) {
-  constexpr std::size_t kFew = 4;  // their slices may be shared
-  return !automaton_.has_rule(state) && automaton_.added_size() >= kManyStates && automaton_.split(state).size() > kFew;
+  constexpr std::size_t kFew = 4;
+  if (automaton_.has_rule(state) || automaton_.added_size() < kManyStates) return false;
+  if (automaton_.split(state).size() <= kFew) return false;
+  const SlicedState sliced = analysis_.slice(state);
+  std::vector<std::uint32_t> prefixes;
+  for (const Slice& slice : sliced.slices) prefixes.push_back(slice.prefix.value);
+  std::ranges::sort(prefixes);
+  const auto repeated = std::ranges::unique(prefixes).size();
+  const std::size_t others = sliced.remainder == ExprSet::kEmpty ? 0 : automaton_.split(sliced.remainder).size();
+  return prefixes.size() - repeated + others > kFew;
 }
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(ExprId state) {

@@ -43,7 +43,7 @@ def name_classes(
     room = SearchRoom(_MAX_SEARCHED)
     for criterion in criteria:
         inside = solver.satisfying(criterion)
-        outside = inside.complement()
+        outside = solver.failing(criterion)
         classes = [
             ((*verdicts, (criterion, verdict)), strings.intersection(side))
             for verdicts, strings in classes

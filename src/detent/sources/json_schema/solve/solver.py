@@ -140,6 +140,12 @@ class Solver:
         """Return the names for which a criterion holds."""
         return self.matching(criterion) if isinstance(criterion, str) else self.strings(criterion)
 
+    def failing(self, criterion: Criterion) -> StringSet:
+        """Return the names for which a criterion does not hold. Those of a schema keep its lengths."""
+        if isinstance(criterion, str):
+            return self.matching(criterion).complement()
+        return self.strings(self.algebra.opposite(criterion))
+
     def is_in(self, names: NameSet, name: str) -> bool:
         """Whether a name is in a set of names."""
         if isinstance(names, OtherNames) and (name in names.declared or not names.patterns):
