@@ -21,6 +21,7 @@ _VALUES = {
     "words and numbers": ["true", "null", "1", "12", '"1"'],
     "containers": ["[]", "[ ]", "[1]", "[1.0]", '{"a":1,"b":2}', '{"b":2,"a":1}', '{"a":1}'],
     "exponents": ["1", "1e0", "10e-1", "10", "1E1"],
+    "exponents of one digit": ["1", "1e0", "2", "2E0"],
     "few": ["1", "true"],
 }
 _TOKENS = [

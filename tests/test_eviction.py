@@ -156,6 +156,8 @@ def test_steps_of_any_age_are_undone_after_eviction(name: str) -> None:
                 steps = min(one.step_count, rng.choice([1, 2, 30, 64, 65, 200, 600]))
                 one.rollback(steps)
                 other.rollback(steps)
+                if rng.random() < 0.5:
+                    dropped._machine().renew()
                 assert allowed(one) == allowed(other)
                 assert one.is_accepting == other.is_accepting
             if rng.random() < 0.01 and len(pairs) < 4:
@@ -180,6 +182,21 @@ def test_steps_of_any_age_are_undone_after_eviction(name: str) -> None:
                 steps = min(one.step_count, 17)
                 one.rollback(steps)
                 other.rollback(steps)
+
+
+def test_a_matcher_takes_all_states_of_an_open_part_along() -> None:
+    """Whether the part may take a token is the verdict of a search, which another machine need not repeat."""
+    part = detent.regex("[ab]{0,1200}c")
+    language = (part + detent.regex("d"))._with_part_budgets(((part._node, 900),))
+    guide = detent.compile(language, vocabulary())
+    matcher = guide.matcher()
+    for _ in range(600):
+        matcher.advance(LETTERS.index(b"a"))
+    guide._machine().renew()
+    matcher.rollback(540)
+    assert guide.state_count == 0
+    matcher.advance(LETTERS.index(b"a"))
+    assert guide.state_count > 0
 
 
 @pytest.mark.parametrize("name", ["count anywhere", "counts", "lookarounds", "without"])

@@ -61,3 +61,19 @@ def test_bounds_of_texts_that_need_escapes(letters: bytes, excluded: bytes) -> N
         if not following:
             break
         state = following[0]
+
+
+@pytest.mark.parametrize("serialized", [False, True])
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_no_spelling_is_too_long_for_few_characters(most: int, serialized: bool) -> None:
+    """The longest string of few characters counts their escapes: an intersection with a longer text is empty."""
+    texts = _core.repeat(_core.chars([(0, 0x10FFFF)]), 0, most)
+    strings = _core.json_string(texts, serialized)
+    for pieces in product([b"", *PIECES, b"\\u001f"], repeat=2):
+        written = b"".join(pieces)
+        text = decoded(written)
+        both = _core.intersection([concat(strings, "."), _core.literal(written + b".")])
+        if serialized and (b"\\/" in pieces or b"\\u00E9" in pieces or b"\\u0061" in pieces or b"\\u00e9" in pieces):
+            continue
+        expected = text is not None and len(text.decode()) <= most
+        assert Language(both, "both").accepts(written + b".") == expected, written

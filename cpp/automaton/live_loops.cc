@@ -92,10 +92,11 @@ LiveLoops::Root LiveLoops::root_of(ExprId state) {
     root.escape = head.escape();
     root.texts = head.part();
   }
-  // Any other guard depends on the text that follows, a lookbehind and an item of a list on the text before.
+  // A finite language has no loop. Any other guard depends on the text that follows, a lookbehind and an item of a list
+  // on the text before.
   const Expr& texts = exprs_[root.texts];
-  if (texts.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || texts.has_open_item ||
-      texts.has_closed_item) {
+  if (texts.max_length != UINT32_MAX || texts.has_guard || expr.has_lookbehind || expr.has_lookbehind_end ||
+      texts.has_open_item || texts.has_closed_item) {
     root.texts = ExprSet::kEmpty;
     return root;
   }

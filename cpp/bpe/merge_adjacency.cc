@@ -15,6 +15,8 @@
 //    rectangle, and the followers that a forbids are the intervals of the merges (x, .) for each x on a's right edge.
 // 5. *Non-monotone* tokens, where the rank of a merge is not above the ranks inside it, break 3: such a merge becomes
 //    possible late and is done at once. Pairs with one on an inner edge are decided by 2 and remembered.
+// 6. If only a has one, its merges are replayed as in 2, once for each y that merges with a token at its border. Again
+//    the followers are y and a prefix of its children with their subtrees (forbidden_by_meeting).
 #include "bpe/merge_adjacency.h"
 
 #include <algorithm>
@@ -60,7 +62,7 @@ void MergeAdjacency::find_derivations() {
 
 MergeAdjacency::LeftTree MergeAdjacency::number_by_left_part(const std::vector<std::uint32_t>& by_rank) {
   const auto size = static_cast<std::uint32_t>(derivations_.size());
-  LeftTree tree{{}, std::vector<std::uint32_t>(size + std::size_t{1}), std::vector<std::uint32_t>(size)};
+  LeftTree tree{{}, std::vector<std::uint32_t>(size + std::size_t{1})};
   for (std::uint32_t t : by_rank) {
     if (derivations_[t].left != kNone) ++tree.first[derivations_[t].left + std::size_t{1}];
   }
@@ -71,6 +73,7 @@ MergeAdjacency::LeftTree MergeAdjacency::number_by_left_part(const std::vector<s
     if (derivations_[t].left != kNone) tree.children[next[derivations_[t].left]++] = t;
   }
   preorder_rank_.assign(size, kNone);
+  preorder_end_.resize(size);
   std::vector<std::uint32_t> stack;
   for (std::uint32_t root = 0; root < size; ++root) {
     if (!is_reachable(root) || derivations_[root].left != kNone) continue;
@@ -78,7 +81,7 @@ MergeAdjacency::LeftTree MergeAdjacency::number_by_left_part(const std::vector<s
     while (!stack.empty()) {
       const std::uint32_t t = stack.back();
       if (preorder_rank_[t] != kNone) {  // all its children are numbered
-        tree.end[t] = static_cast<std::uint32_t>(preorder_.size());
+        preorder_end_[t] = static_cast<std::uint32_t>(preorder_.size());
         stack.pop_back();
         continue;
       }
@@ -113,13 +116,13 @@ void MergeAdjacency::find_rectangles() {
     const auto first = tree.children.begin() + tree.first[y], last = tree.children.begin() + tree.first[y + 1];
     const auto stop =
         std::partition_point(first, last, [&](std::uint32_t child) { return derivations_[child].rank >= time; });
-    const std::uint32_t until = stop == first ? preorder_rank_[y] + 1 : tree.end[*std::prev(stop)];
+    const std::uint32_t until = stop == first ? preorder_rank_[y] + 1 : preorder_end_[*std::prev(stop)];
     rectangles_[next[derivations_[z].left]++] = {time, preorder_rank_[y], until};
   }
-  find_meetings(tree);
+  find_meetings();
 }
 
-void MergeAdjacency::find_meetings(const LeftTree& tree) {
+void MergeAdjacency::find_meetings() {
   const std::size_t size = derivations_.size();
   std::vector<bool> is_left_border(size), is_right_border(size);
   for (std::uint32_t t : non_monotone_left_) {
@@ -139,8 +142,7 @@ void MergeAdjacency::find_meetings(const LeftTree& tree) {
   }
   merges_.each_pair([&](std::uint32_t left, std::uint32_t right) {
     if (!is_right_border[left] && !is_left_border[right]) return;
-    const bool in_tree = preorder_rank_[right] != kNone;
-    meetings_.push_back({left, right, in_tree ? preorder_rank_[right] : 0, in_tree ? tree.end[right] : 0});
+    meetings_.push_back({left, right});
   });
   std::ranges::sort(meetings_, {}, [](const Meeting& each) { return std::pair(each.left, each.right); });
 }
@@ -249,6 +251,52 @@ const MergeAdjacency::Edges& MergeAdjacency::edges(std::uint32_t token) const {
   return *known;
 }
 
+// The followers that a merge of `right`, at the border of a left token with the merges `before`, forbids. Of the tokens
+// with `right` on their left edge, those count whose ranks rise along it. When `right` has been made, the border of the
+// left token is that before its first merge of a higher rank than that of `right`. From there on, `right` stays until
+// the rank of its parent on the edge: the lowest such rank that forbids the parent forbids all with a higher one.
+MergeAdjacency::Interval MergeAdjacency::forbidden_by_meeting(const std::vector<EdgeMerge>& before, std::uint32_t first,
+                                                              std::uint32_t right) const {
+  const bool is_symbol = derivations_[right].left == kNone;
+  std::size_t i = 0;
+  while (!is_symbol && i < before.size() && before[i].rank <= derivations_[right].rank) ++i;
+  std::uint32_t passed = 0;  // the highest rank of the merges of the left token that come first
+  for (;; ++i) {
+    const std::uint32_t next = i < before.size() ? before[i].rank : kNone;
+    const std::uint32_t across = merges_.find(i == 0 ? first : before[i - 1].token, right).rank;
+    if (across < next) {
+      passed = std::max(passed, across);
+      break;
+    }
+    if (next == kNone) return {0, 0};
+    passed = std::max(passed, next);
+  }
+  Interval found{preorder_rank_[right], preorder_rank_[right] + 1};
+  while (found.last < preorder_end_[right] && derivations_[preorder_[found.last]].rank >= passed) {
+    found.last = preorder_end_[preorder_[found.last]];
+  }
+  return found;
+}
+
+// For a left token with an exception: the followers without one that it forbids.
+void MergeAdjacency::add_forbidden_by_meetings(std::uint32_t left, std::vector<std::uint32_t>& found) const {
+  const std::vector<EdgeMerge>& before = edges(left).right;
+  std::vector<Interval> intervals;
+  for (std::uint32_t border : right_borders(left)) {
+    for (const Meeting& meeting : std::ranges::equal_range(meetings_, border, {}, &Meeting::left)) {
+      if (!is_reachable(meeting.right) || derivations_[meeting.right].non_monotone_left) continue;
+      intervals.push_back(forbidden_by_meeting(before, symbols(left).back(), meeting.right));
+    }
+  }
+  std::ranges::sort(intervals, {}, &Interval::first);
+  std::uint32_t from = 0;
+  for (const Interval& each : intervals) {
+    for (from = std::max(from, each.first); from < each.last; ++from) {
+      if (!derivations_[preorder_[from]].non_monotone_left) found.push_back(preorder_[from]);
+    }
+  }
+}
+
 // The forbidden followers that no rectangle contains: merging step by step decides them.
 const std::vector<std::uint32_t>& MergeAdjacency::forbidden_by_steps(std::uint32_t left) const {
   {
@@ -264,13 +312,12 @@ const std::vector<std::uint32_t>& MergeAdjacency::forbidden_by_steps(std::uint32
       const auto exceptions =
           std::ranges::equal_range(by_left_border_, meeting.right, {}, &std::pair<std::uint32_t, std::uint32_t>::first);
       for (const auto& [_, right] : exceptions) found.push_back(right);
-      if (!derivations_[left].non_monotone_right) continue;
-      found.insert(found.end(), preorder_.begin() + meeting.first, preorder_.begin() + meeting.last);
     }
   }
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());
   std::erase_if(found, [&](std::uint32_t right) { return may_follow(left, right); });
+  if (derivations_[left].non_monotone_right) add_forbidden_by_meetings(left, found);
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   std::unique_ptr<const std::vector<std::uint32_t>>& known = forbidden_by_steps_[left];

@@ -69,10 +69,12 @@ class MergeAdjacency final : public AdjacencyRelation {
     std::uint32_t time;
     std::uint32_t first, last;  // ranks in preorder_ of the tokens that must not follow
   };
-  // A merge across a border of which one side is a token with an exception. first, last: ranks in preorder_ of the
-  // tokens with `right` on their left edge.
+  // A merge across a border of which one side is a token with an exception.
   struct Meeting {
     std::uint32_t left, right;
+  };
+  // Ranks in preorder_.
+  struct Interval {
     std::uint32_t first, last;
   };
   // A merge on one side of a pair that changes the token at the border of the pair.
@@ -85,7 +87,7 @@ class MergeAdjacency final : public AdjacencyRelation {
   };
   // The tokens by left part, each part's tokens by falling rank; the children of t are [first[t], first[t + 1]).
   struct LeftTree {
-    std::vector<std::uint32_t> children, first, end;  // end: the preorder rank after the subtree of a token
+    std::vector<std::uint32_t> children, first;
   };
 
   void find_derivations();
@@ -100,8 +102,10 @@ class MergeAdjacency final : public AdjacencyRelation {
   std::size_t clear_after(std::uint32_t left, std::uint32_t* row) const;
   std::size_t clear_rectangles(std::uint32_t left, std::uint32_t* row) const;
   const Edges& edges(std::uint32_t token) const;
-  void find_meetings(const LeftTree& tree);
+  void find_meetings();
   std::vector<std::uint32_t> right_borders(std::uint32_t left) const;
+  Interval forbidden_by_meeting(const std::vector<EdgeMerge>& before, std::uint32_t first, std::uint32_t right) const;
+  void add_forbidden_by_meetings(std::uint32_t left, std::vector<std::uint32_t>& found) const;
   const std::vector<std::uint32_t>& forbidden_by_steps(std::uint32_t left) const;
 
   const MergeTable& merges_;
@@ -110,6 +114,7 @@ class MergeAdjacency final : public AdjacencyRelation {
   std::vector<std::uint32_t> symbols_;
   std::vector<std::uint32_t> preorder_;           // reachable tokens in preorder of the left tree
   std::vector<std::uint32_t> preorder_rank_;      // of each token
+  std::vector<std::uint32_t> preorder_end_;       // the rank after the subtree of each token
   std::vector<std::size_t> first_rectangle_;      // of each token as a left part
   std::vector<Rectangle> rectangles_;             // by left part, each part's by falling time
   std::vector<std::uint32_t> non_monotone_left_;  // the tokens with an exception on their left edge

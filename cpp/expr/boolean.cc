@@ -431,6 +431,7 @@ ExprId ExprSet::intersection(std::vector<ExprId> parts) {
     total = sum(total, mix(Hash128{}, operand.hash));
   }
   if (shortest > longest) return kEmpty;
+  expr.max_length = longest;
   if (!expr.has_lookbehind && !expr.has_lookbehind_end) {  // otherwise a context decides whether the empty string is in
     if (parts[0] == kEpsilon) return expr.nullable ? kEpsilon : kEmpty;
     bound_infinite_intersection(expr, parts);

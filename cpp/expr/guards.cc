@@ -31,6 +31,7 @@ ExprId ExprSet::json_escaped(ExprId texts, std::uint32_t position, std::uint32_t
     expr.min_length = saturating_add(saturating_multiply(length, kMaxEscapeLength), remaining_escape_bytes(position));
     expr.max_completion_bound = saturating_multiply(inner.max_completion_bound, kMaxEscapeLength);
   }
+  expr.max_length = saturating_add(saturating_multiply(inner.max_length, kMaxEscapeLength), kLongestEscape);
   expr.a_ = texts.value;
   expr.b_ = position;
   expr.c_ = bits;
