@@ -29,7 +29,15 @@ _ESCAPES = [
 ]
 _VOCABULARIES = {
     "letters": _PUNCTUATION + _LETTERS,
+    "letters alone": [b"a", *_LETTERS[:5], b"nam", b"name", b"siz", b"ba" * 3],
     "beyond ASCII": _PUNCTUATION + _LETTERS + _BEYOND_ASCII,
+    "cut characters": [
+        b"\xe1",
+        b"aa\xe2",
+        b'\x80\x80"',
+        b"a\xf0\x9f",
+        b'\x98\x80bb"',
+    ],  # the same may follow \xe1 and \xe2
     "escapes": _PUNCTUATION + _LETTERS + _BEYOND_ASCII + _ESCAPES,
     "long": [*_PUNCTUATION, *(b"a" * length for length in range(2, 50)), b"a" * 40 + b'"', b"a" * 40 + b"\xc3"],
 }
@@ -44,7 +52,7 @@ _SCHEMAS = {
     "of a set without bounds": {"type": "string", "pattern": "^[ab]+$"},
     "long": {"type": "string", "minLength": 35, "maxLength": 45},
     "alternatives": {"anyOf": [_SHORT, {"enum": ["name", "abcabcab", "ab"]}]},
-    "not": {"type": "string", "not": {"enum": ["ab", "name"]}},
+    "not": {"type": "string", "not": {"enum": ["a", "ab", "name"]}},
     "not, bounded": {"type": "string", "maxLength": 4, "not": {"enum": ["ab", "name"]}},
     "two members": {
         "properties": {"a": {"type": "string"}, "name": _SHORT},
@@ -61,7 +69,7 @@ _SCHEMAS = {
 
 
 def _vocabulary(tokens: list[bytes]) -> detent.Vocabulary:
-    every = list(dict.fromkeys([*_BYTES, *tokens]))
+    every = list(dict.fromkeys([*tokens, *_BYTES]))
     return detent.Vocabulary([*every, b""], eos_token_ids=[len(every)])
 
 

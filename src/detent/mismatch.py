@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detent.errors import EmptyLanguageError, LimitError
@@ -177,9 +177,9 @@ def _conflict(language: Language[Any], depth: int) -> str:
         excluded = " or ".join(_shortened(each.description) for each in operands[1:4])
         return f"each text of {_shortened(operands[0].description)} is in {excluded}"
     needed = list(operands)
-    deadline = monotonic() + _MOST_SECONDS
+    deadline = thread_time() + _MOST_SECONDS
     for each in operands:
-        if monotonic() > deadline:
+        if thread_time() > deadline:
             break
         rest = [other for other in needed if other is not each]
         if rest and reduce(and_, rest).is_empty():

@@ -5,7 +5,8 @@
    becomes valid: all at once, else each half by itself, and so on. The result is minimal: without any of its parts
    there would be a value. (Minimal unsatisfiable subsets by deletion: Zeller & Hildebrandt 2002; Marques-Silva 2010.)
 
-Every question costs the time of a compilation, so the search ends after a bounded size of schemas, and after a second.
+Every question costs the time of a compilation, so the search ends after a bounded size of schemas, and after a second
+of CPU time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 from detent.sources.diagnostics import json_pointer
@@ -67,7 +68,7 @@ class _Search:
         self._root = root
         self._ask = is_empty
         self._left = _MOST_CHARACTERS
-        self._deadline = monotonic() + _MOST_SECONDS
+        self._deadline = thread_time() + _MOST_SECONDS
         self._shared: dict[str, Any] = {key: root[key] for key in ("$defs", "definitions", "$schema") if key in root}
 
     def innermost(self) -> Path:
@@ -136,7 +137,7 @@ class _Search:
 
     def _is_empty(self, schema: dict[str, Any]) -> bool:
         self._left -= len(json.dumps(schema, default=str))
-        if self._left < 0 or monotonic() > self._deadline:
+        if self._left < 0 or thread_time() > self._deadline:
             raise _SpentError
         return self._ask(schema)
 

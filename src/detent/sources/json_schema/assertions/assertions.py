@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from detent.sources.json_schema.assertions.formulas import Formula
 from detent.sources.json_schema.parse.schema_node import LocalAssertions, NegatedSchema, SchemaNode, SignedSchema
-from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, OBJECT
+from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, OBJECT, kind_of
 
 __all__ = [
     "AnyOf",
@@ -107,7 +107,7 @@ class Assertions(NamedTuple):
 
     kinds: int = EVERY_KIND
     allowed: Mapping[Any, Any] | None = None
-    """The allowed values by comparison key, for `const` and `enum`; None if there are neither."""
+    """The allowed values of these kinds by comparison key, for `const` and `enum`; None if there are neither."""
     number: Sequence[Formula] = ()
     string: Sequence[Formula] = ()
     array: Sequence[Formula] = ()
@@ -143,9 +143,12 @@ class AssertionsBuilder:
 
     def build(self) -> Assertions:
         """Return the assertions."""
+        allowed = self.allowed
+        if allowed is not None:
+            allowed = {key: value for key, value in allowed.items() if kind_of(value) & self.kinds}
         return Assertions(
             self.kinds,
-            self.allowed,
+            allowed,
             self.number,
             self.string,
             self.array,

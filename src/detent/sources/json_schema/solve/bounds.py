@@ -5,10 +5,11 @@ For example, `{"type": "string", "minLength": 3}` with any `anyOf` implies three
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from detent.sources.json_schema.assertions.assertions import AnyOf, OneOf
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import (
     EveryMember,
@@ -32,6 +33,7 @@ from detent.sources.json_schema.solve.string_sets import string_set
 __all__ = ["Bounds"]
 
 _MAX_SCHEMAS = 50
+_MAX_CASES = 8
 _LOWER = (MinimumTest, MinLengthTest, MinSize)
 _UPPER = (MaximumTest, MaxLengthTest, MaxSize)
 _Bound: TypeAlias = tuple[Decimal, int]
@@ -39,12 +41,25 @@ _Bound: TypeAlias = tuple[Decimal, int]
 
 
 class Bounds:
-    """Necessary conditions of a conjunction of schemas, found without search."""
+    """Necessary conditions of a conjunction of schemas, found without search.
 
-    def __init__(self, document: SchemaDocument, schemas: Sequence[SignedSchema]) -> None:
-        self.kinds = EVERY_KIND
+    `kinds` and `required` are what holds beside them: the kinds of values, and members that an object has.
+    """
+
+    def __init__(
+        self,
+        document: SchemaDocument,
+        schemas: Sequence[SignedSchema],
+        kinds: int = EVERY_KIND,
+        required: Iterable[str] = (),
+    ) -> None:
+        self._context = document, schemas, kinds, required
+        self._choices: list[tuple[SignedSchema, ...]] = []
+        self.kinds = kinds
         self.allowed: Mapping[Any, Any] | None = None
-        self.required: set[str] = set()
+        self.denied: set[Any] = set()
+        """Values that `not` excludes, by comparison key."""
+        self.required = set(required)
         self.forbidden: set[str] = set()
         self.values: dict[str, list[SignedSchema]] = {}
         self.lower: dict[int, _Bound] = {}
@@ -72,12 +87,20 @@ class Bounds:
                 for formula in formulas:
                     self._add_bound(kind, formula)
             self._patterns += [test for test in assertions.string if isinstance(test, PatternTest)]
+            self._choices += [one.schemas for one in assertions.disjunctions if isinstance(one, (AnyOf, OneOf))]
             for inner in assertions.in_place:
                 if inner not in seen:
                     seen[inner] = None
                     work.append(inner)
         if self.allowed and self._patterns:
             self.allowed = {key: value for key, value in self.allowed.items() if self._matches(document, value)}
+
+    def cases(self) -> Iterator[list[Bounds]]:
+        """Yield the bounds of the cases of each anyOf and oneOf of few schemas: one of them holds."""
+        document, schemas, kinds, required = self._context
+        for choices in self._choices:
+            if len(choices) <= _MAX_CASES:
+                yield [Bounds(document, [*schemas, one], kinds, required) for one in choices]
 
     def forbids(self, name: str) -> bool:
         """Whether no object has a member of that name."""
@@ -99,10 +122,12 @@ class Bounds:
             self.allowed = allowed if known is None else {key: known[key] for key in known if key in allowed}
 
     def _deny(self, document: SchemaDocument, negation: NegatedSchema) -> None:
-        """Add the negation of a schema about kinds alone, or about one required member alone."""
+        """Add the negation of a schema about kinds alone, listed values alone, or one required member alone."""
         inner = document.assertions(negation.node)
-        is_plain = inner.allowed is None and not (inner.in_place or inner.disjunctions)
-        if not is_plain or inner.number or inner.string or inner.array:
+        if inner.in_place or inner.disjunctions or inner.number or inner.string or inner.array:
+            return
+        if inner.allowed is not None:
+            self.denied.update(() if inner.object else inner.allowed)
             return
         if inner.kinds & OBJECT and len(inner.object) == 1:
             formula = inner.object[0]

@@ -8,7 +8,7 @@ others, which is always exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from detent.sources.json_schema.assertions.assertions import Conjunct
@@ -22,9 +22,11 @@ __all__ = ["are_disjoint", "one_of_alternatives"]
 _MAX_DEPTH = 3
 
 
-def one_of_alternatives(document: SchemaDocument, schemas: Sequence[SchemaNode]) -> list[tuple[Conjunct, ...]]:
-    """Return the alternatives of a oneOf."""
-    bounds = [Bounds(document, [schema]) for schema in schemas]
+def one_of_alternatives(
+    document: SchemaDocument, schemas: Sequence[SchemaNode], kinds: int, required: Iterable[str]
+) -> list[tuple[Conjunct, ...]]:
+    """Return the alternatives of a oneOf, for values of some kinds; an object has the `required` members."""
+    bounds = [Bounds(document, [schema], kinds, required) for schema in schemas]
     if _have_discriminator(document, bounds):
         return [(schema,) for schema in schemas]
     negations: list[list[NegatedSchema]] = [[] for _ in schemas]
@@ -59,12 +61,30 @@ def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> b
 
 
 def _exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
+    """Whether the bounds exclude each other, or all cases of one exclude the other, or its cases."""
+    if _exclude_plainly(document, left, right, depth):
+        return True
+    if depth > 0:
+        return False
+
+    def are_excluded(cases: list[Bounds], other: Bounds) -> bool:
+        return all(_exclude_plainly(document, case, other, depth) for case in cases)
+
+    def is_excluded(case: Bounds) -> bool:
+        return are_excluded([case], right) or any(are_excluded(cases, case) for cases in right.cases())
+
+    return any(all(map(is_excluded, cases)) for cases in left.cases()) or any(
+        are_excluded(cases, left) for cases in right.cases()
+    )
+
+
+def _exclude_plainly(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
     common = left.kinds & right.kinds
     for one, other in ((left, right), (right, left)):
         if one.allowed is not None:
             kinds = 0
             for key, value in one.allowed.items():
-                if other.allowed is None or key in other.allowed:
+                if (other.allowed is None or key in other.allowed) and key not in other.denied:
                     kinds |= kind_of(value)
             common &= kinds
     for kind in (NUMBER, STRING, ARRAY, OBJECT):

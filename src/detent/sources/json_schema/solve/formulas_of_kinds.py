@@ -38,21 +38,25 @@ class FormulasOfKinds:
     """The formulas of one document's conjuncts by kind of value, each made once."""
 
     def __init__(
-        self, document: SchemaDocument, alternatives: Callable[[Disjunction], list[tuple[Conjunct, ...]]]
+        self,
+        document: SchemaDocument,
+        alternatives: Callable[[Disjunction, int, frozenset[str]], list[tuple[Conjunct, ...]]],
     ) -> None:
         self._document = document
         self._algebra = document.algebra
         self._alternatives = alternatives
-        self._known: dict[tuple[Conjunct, int], Formula] = {}
+        self._known: dict[tuple[int, frozenset[str]], dict[Conjunct, Formula]] = {}
+        """The formulas by kind, and by the members that are required beside them."""
 
     def about(self, merged: MergedAssertions, kind: int) -> list[Formula] | None:
         """Return the formulas that all hold for a kind of value, none a conjunction; None if one is false."""
         formulas = list(merged.about(kind))
+        required = merged.required if kind == OBJECT else frozenset[str]()
         for negation in merged.negations:
-            formulas.append(self.of(negation, kind))
+            formulas.append(self.of(negation, kind, required))
         for disjunction in merged.disjunctions:
             if disjunction.kinds & kind:
-                formulas.append(self.of(disjunction, kind))
+                formulas.append(self.of(disjunction, kind, required))
         if merged.allowed is not None and kind & (ARRAY | OBJECT):
             formulas.append(self._one_of_containers(merged.allowed, kind, merged.node))
         found: list[Formula] = []
@@ -83,30 +87,28 @@ class FormulasOfKinds:
         formulas = self.about(merged, kind)
         return formulas is not None and all(_holds(formula, key) for formula in formulas)
 
-    def of(self, conjunct: Conjunct, kind: int) -> Formula:
-        """Return the formula of a conjunct, on an explicit stack."""
-        known = self._known.get((conjunct, kind))
-        if known is not None:
-            return known
+    def of(self, conjunct: Conjunct, kind: int, required: frozenset[str] = frozenset()) -> Formula:
+        """Return the formula of a conjunct beside which some members are required, on an explicit stack."""
+        known = self._known.setdefault((kind, required), {})
         active: set[Conjunct] = set()
         stack = [conjunct]
         while stack:
             top = stack[-1]
-            if (top, kind) in self._known:
+            if top in known:
                 stack.pop()
                 continue
-            missing = [inner for inner in self._operands(top, kind) if (inner, kind) not in self._known]
+            missing = [inner for inner in self._operands(top, kind, required) if inner not in known]
             if missing:
                 if top in active:
                     raise self_reference(next(one for one in stack if isinstance(one, SchemaNode)))
                 active.add(top)
                 stack.extend(missing)
                 continue
-            self._known[top, kind] = self._combined(top, kind)
+            known[top] = self._combined(top, kind, required)
             stack.pop()
-        return self._known[conjunct, kind]
+        return known[conjunct]
 
-    def _operands(self, conjunct: Conjunct, kind: int) -> list[Conjunct]:
+    def _operands(self, conjunct: Conjunct, kind: int, required: frozenset[str]) -> list[Conjunct]:
         """Return the conjuncts whose formulas are operands of a conjunct's formula."""
         if isinstance(conjunct, Formula):
             return []
@@ -118,23 +120,23 @@ class FormulasOfKinds:
             if is_local or not assertions.kinds & kind:
                 return []
             return [*assertions.in_place, *(one for one in assertions.disjunctions if one.kinds & kind)]
-        return [inner for conjuncts in self._alternatives(conjunct) for inner in conjuncts]
+        return [inner for conjuncts in self._alternatives(conjunct, kind, required) for inner in conjuncts]
 
-    def _combined(self, conjunct: Conjunct, kind: int) -> Formula:
-        algebra = self._algebra
+    def _combined(self, conjunct: Conjunct, kind: int, required: frozenset[str]) -> Formula:
+        algebra, known = self._algebra, self._known[kind, required]
         if isinstance(conjunct, Formula):
             return conjunct
         if isinstance(conjunct, NegatedSchema):
-            return algebra.negate(self._known[conjunct.node, kind])
+            return algebra.negate(known[conjunct.node])
         if isinstance(conjunct, LocalAssertions):
             assertions = self._document.assertions(conjunct.node)
             return self._of_assertions(assertions, kind, conjunct.node, [])
         if isinstance(conjunct, SchemaNode):
-            inner = [self._known[one, kind] for one in self._operands(conjunct, kind)]
+            inner = [known[one] for one in self._operands(conjunct, kind, required)]
             return self._of_assertions(self._document.assertions(conjunct), kind, conjunct, inner)
         return algebra.disjunction(
-            algebra.conjunction(self._known[inner, kind] for inner in conjuncts)
-            for conjuncts in self._alternatives(conjunct)
+            algebra.conjunction(known[inner] for inner in conjuncts)
+            for conjuncts in self._alternatives(conjunct, kind, required)
         )
 
     def _of_assertions(self, assertions: Assertions, kind: int, node: SchemaNode, inner: list[Formula]) -> Formula:

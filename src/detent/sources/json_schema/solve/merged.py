@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from detent.sources.json_schema.assertions.assertions import Assertions, Conjunct, Disjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
 from detent.sources.json_schema.assertions.document import SchemaDocument
-from detent.sources.json_schema.assertions.formulas import Formula, is_about_objects
+from detent.sources.json_schema.assertions.formulas import Formula, HasMember, is_about_objects
 from detent.sources.json_schema.parse.schema_node import LocalAssertions, NegatedSchema, SchemaNode
 from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, NUMBER, OBJECT, STRING, kind_of
 
@@ -50,6 +50,11 @@ class MergedAssertions(NamedTuple):
     def is_trivial(self) -> bool:
         """Whether every value satisfies them."""
         return self.has_only_disjunctions and not self.disjunctions
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The members that an object has in any case."""
+        return frozenset(formula.name for formula in self.object if isinstance(formula, HasMember))
 
     def about(self, kind: int) -> Sequence[Formula]:
         """Return the formulas about a kind of value."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from detent.errors import LimitError
-from detent.sources.json_schema.assertions.assertions import Conjunct, Conjunction, Disjunction
+from detent.sources.json_schema.assertions.assertions import Conjunct, Conjunction, Disjunction, OneOf
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import Formula
 from detent.sources.json_schema.assertions.property_names import (
@@ -17,7 +17,7 @@ from detent.sources.json_schema.assertions.property_names import (
     ValidNames,
 )
 from detent.sources.json_schema.parse.schema_node import SchemaNode, SignedSchema
-from detent.sources.json_schema.parse.values import STRING
+from detent.sources.json_schema.parse.values import EVERY_KIND, STRING
 from detent.sources.json_schema.solve.alternatives import alternatives_of
 from detent.sources.json_schema.solve.disjoint import are_disjoint
 from detent.sources.json_schema.solve.formulas_of_kinds import FormulasOfKinds
@@ -39,7 +39,7 @@ class Solver:
         self.by_member: dict[Any, list[tuple[tuple[SignedSchema, ...], Formula]]] = {}
         self._merged: dict[Conjunction, MergedAssertions] = {}
         self._values: dict[tuple[SignedSchema, ...], Conjunction] = {}
-        self._alternatives: dict[Disjunction, list[tuple[Conjunct, ...]]] = {}
+        self._alternatives: dict[tuple[Disjunction, int, frozenset[str]], list[tuple[Conjunct, ...]]] = {}
         self._strings: dict[SignedSchema, StringSet] = {}
         self._patterns: dict[str, StringSet] = {}
         self._members: dict[tuple[NameSet, str], bool] = {}
@@ -75,11 +75,23 @@ class Solver:
             found = self._merged[conjunction] = merge(self.document, conjunction.conjuncts)
         return found
 
-    def alternatives(self, disjunction: Disjunction) -> list[tuple[Conjunct, ...]]:
-        """Return the alternatives of a disjunction."""
-        found = self._alternatives.get(disjunction)
+    def alternatives(
+        self, disjunction: Disjunction, kinds: int = EVERY_KIND, required: frozenset[str] = frozenset()
+    ) -> list[tuple[Conjunct, ...]]:
+        """Return the alternatives of a disjunction, for values of some kinds; an object has the `required` members.
+
+        The schemas of a oneOf may exclude each other by a required member, though none of them requires it.
+        """
+        key = (disjunction, EVERY_KIND, frozenset[str]())
+        found = self._alternatives.get(key)
         if found is None:
-            found = self._alternatives[disjunction] = alternatives_of(self.document, disjunction)
+            found = self._alternatives[key] = alternatives_of(self.document, *key)
+        if not isinstance(disjunction, OneOf) or all(len(alternative) == 1 for alternative in found):
+            return found
+        key = (disjunction, kinds, required)
+        found = self._alternatives.get(key)
+        if found is None:
+            found = self._alternatives[key] = alternatives_of(self.document, *key)
         return found
 
     def values(self, schemas: Sequence[SignedSchema]) -> Conjunction:

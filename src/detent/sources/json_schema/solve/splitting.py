@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from detent.sources.json_schema.assertions.assertions import Conjunct, Disjunction
+from detent.sources.json_schema.assertions.assertions import Conjunct, Disjunction, OneOf
 from detent.sources.json_schema.assertions.formulas import Formula
 from detent.sources.json_schema.parse.schema_node import LocalAssertions, NegatedSchema, SchemaNode
 from detent.sources.json_schema.parse.values import EVERY_KIND, OBJECT
@@ -65,13 +65,21 @@ def split(solver: Solver, merged: MergedAssertions, weight: int) -> Split | None
 def _alternatives_for_all_kinds(
     solver: Solver, disjunction: Disjunction, merged: MergedAssertions
 ) -> list[tuple[Conjunct, ...]]:
-    """Return the alternatives, and for a disjunction about objects or arrays alone that of all other kinds."""
-    alternatives = solver.alternatives(disjunction)
-    kinds = disjunction.kinds
+    """Return the alternatives, and for a disjunction about objects or arrays alone that of all other kinds.
+
+    The schemas of a oneOf may exclude each other for objects alone. Then it is itself the alternative of other kinds.
+    """
+    document, kinds = solver.document, disjunction.kinds
+    is_of_objects = merged.kinds == OBJECT
+    alternatives = solver.alternatives(disjunction, merged.kinds, merged.required if is_of_objects else frozenset())
+    other_kinds: tuple[Conjunct, ...] = (document.kinds(EVERY_KIND & ~kinds),)
+    if isinstance(disjunction, OneOf) and merged.kinds & OBJECT and not is_of_objects:
+        of_objects = solver.alternatives(disjunction, OBJECT, merged.required)
+        if sum(map(len, of_objects)) < sum(map(len, alternatives)):
+            kinds, alternatives = OBJECT, of_objects
+            other_kinds = (disjunction, document.kinds(EVERY_KIND & ~kinds))
     if kinds == EVERY_KIND or not merged.kinds & ~kinds:
         return alternatives
-    document = solver.document
-    other_kinds = (document.kinds(EVERY_KIND & ~kinds),)
     return [*((*conjuncts, document.kinds(kinds)) for conjuncts in alternatives), other_kinds]
 
 
