@@ -99,9 +99,10 @@ std::optional<std::uint32_t> CompletionSearch::immediate_bound(const CompletionN
 bool CompletionSearch::leads_on(const CompletionNode& node, Arrival& at) {
   if (at.may_end && language_.transitions.may_end_pretoken(node.at, node.last)) return true;
   if (!language_.encoder().may_have_neighbours(node.last)) return false;
-  if (!at.endings) at.endings = &endings_.find(node.state, node.at.position);
-  if (at.endings->impossible) return false;
-  return fitting_ending(node) || completion_bound(node, at) != kInfinite;
+  if (!at.some_endings) at.some_endings = &endings_.find_some(node.state, node.at.position);
+  if (at.some_endings->impossible) return false;
+  const auto fits = [&](const PretokenEnding& ending) { return fits_ending(node, ending); };
+  return std::ranges::any_of(at.some_endings->endings, fits) || completion_bound(node, at) != kInfinite;
 }
 
 // The immediate answer after an edge of `node`.

@@ -79,6 +79,7 @@ class CompletionSearch {
     std::optional<std::uint32_t> end_bound;  // on the completion if it ends; computed when needed, as the rest is
     std::optional<std::uint32_t> fallback_bound;
     const PretokenEndingSet* endings = nullptr;
+    const PretokenEndingSet* some_endings = nullptr;  // PretokenEndings::find_some
   };
   Arrival& arrival(ExprId state, PositionId position);
   // As completion_bound(node), with the arrival at the node's state and position.

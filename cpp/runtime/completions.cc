@@ -31,6 +31,11 @@ bool Completions::has_text(ExprId state, PositionId position) {
     std::size_t from;
   };
   const PreTokenizer& pretokenizer = language_.pretokenizer();
+  // Inside a word, the pre-tokenizer refuses every byte that the language allows.
+  const bool any_fits = language_.any_byte(state, [&](std::uint8_t byte, ExprId) {
+    return language_.transitions.step(position, byte) != PretokenTransitions::kDead;
+  });
+  if (!any_fits) return false;
   std::vector<Open> open{{state, position, 0}};
   std::unordered_set<StateKey> seen{state_key(state, position)};
   for (std::size_t i = 0; i < open.size(); ++i) {

@@ -31,13 +31,16 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
     return compute_from_slices(sliced, check);
   }
   if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
+  const bool by_conjuncts = follows_conjuncts(automaton_, state);
   UnboundedState unbounded = analysis_.drop_upper_bound(state);
+  if (by_conjuncts && unbounded.rounds < vocabulary_.max_token_length()) return walk(state, {}, check);
   const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
   ReferenceMask reference = unbounded_reference(unbounded, state, mask_of_wide);
   if (reference.mask && unbounded.in_intersection && reference.equal_below < vocabulary_.max_token_length()) {
     unbounded.needed = analysis_.needed_inside(unbounded);
     reference = unbounded_reference(unbounded, state, mask_of_wide);
   }
+  if (!reference.mask && by_conjuncts) return walk(state, {}, check);
   if (!reference.mask) {
     MaskBuilder builder(vocabulary_.word_count());
     const bool is_run =

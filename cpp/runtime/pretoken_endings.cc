@@ -8,13 +8,35 @@ namespace detent {
 PretokenEndingSet& PretokenEndings::find(ExprId state, PositionId position) {
   const StateKey key = state_key(state, position);
   if (const auto known = endings_.find(key); known != endings_.end()) return known->second;
-  const bool single = language_.encoder().single_pretoken();
-  PretokenEndingSet found = single ? of_single_pretoken(state, position) : search(state, position);
+  if (language_.encoder().single_pretoken()) return add(endings_, key, of_single_pretoken(state, position));
+  std::optional<PretokenEndingSet> found = search(state, position, kManyNodes, Scope::any);
+  if (!found) {
+    std::optional<PretokenEnding> ending = greedy_ending(state, position);
+    found =
+        ending ? PretokenEndingSet{{*std::move(ending)}, false, false} : search(state, position, SIZE_MAX, Scope::any);
+  }
+  return add(endings_, key, *std::move(found));
+}
+
+const PretokenEndingSet& PretokenEndings::find_some(ExprId state, PositionId position) {
+  const StateKey key = state_key(state, position);
+  if (const auto known = endings_.find(key); known != endings_.end()) return known->second;
+  if (const auto known = greedy_endings_.find(key); known != greedy_endings_.end()) return known->second;
+  if (language_.encoder().single_pretoken()) return find(state, position);
+  if (std::optional<PretokenEndingSet> found = search(state, position, kFewNodes, Scope::any)) {
+    return add(endings_, key, *std::move(found));
+  }
+  std::optional<PretokenEnding> ending = greedy_ending(state, position);
+  if (!ending) return find(state, position);
+  return add(greedy_endings_, key, {{*std::move(ending)}, false, false});
+}
+
+PretokenEndingSet& PretokenEndings::add(Table& table, StateKey key, PretokenEndingSet found) const {
   if (found.endings.empty()) language_.meter.allocate(96);
   for (const PretokenEnding& each : found.endings) {
     language_.meter.allocate(static_cast<std::int64_t>(each.text.size()) + 96);
   }
-  return endings_[key] = std::move(found);
+  return table[key] = std::move(found);
 }
 
 std::string PretokenEndings::text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte) {
@@ -49,8 +71,9 @@ std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, Posit
 }
 
 // Searches breadth first over bytes for the shortest endings; among equally long ones, for a few with different first
-// tokens. If no ending is near, there may be exponentially many texts before one: then takes the greedy completion's.
-PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
+// tokens. Nothing if there is none after as many nodes: there may be exponentially many texts before one.
+std::optional<PretokenEndingSet> PretokenEndings::search(ExprId state, PositionId position, std::size_t most_nodes,
+                                                         Scope scope) {
   std::vector<SearchNode> open{{state, position, 0, 0, 0}};
   // How often a node was reached, not counting the start, since an ending may lead back to it. Inside a character,
   // several paths count: the endings that they begin may have different first tokens.
@@ -60,18 +83,17 @@ PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
   for (std::size_t i = 0; i < open.size() && found.size() < kMaxEndings; ++i) {
     const SearchNode from = open[i];
     if (!found.empty() && from.depth >= found[0].text.size()) break;
-    if (i == kManyNodes && found.empty()) {
-      if (std::optional<PretokenEnding> ending = greedy_ending(state, position)) {
-        return {{*std::move(ending)}, false, false};
-      }
-    }
+    if (i == most_nodes && found.empty()) return std::nullopt;
     set.exhaustive = set.exhaustive && !language_.automaton.accepting(from.state);
     language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
       const PositionId to = language_.transitions.step(from.position, byte);
       if (to == PretokenTransitions::kDead) return false;
       const PretokenPosition at = to.decoded();
       const bool ends = !at.inside_character() && completions_.may_start_pretoken(next, at.state);
-      if (!at.inside_character() && !ends) set.exhaustive = false;
+      if (!at.inside_character() && !ends) {
+        set.exhaustive = false;
+        if (scope == Scope::exhaustive) return true;
+      }
       if (ends) {
         PretokenEnding ending = ending_of(text_of(open, i, byte), next, at.state);
         if (std::ranges::find(found, ending.first, &PretokenEnding::first) == found.end()) {
@@ -85,6 +107,7 @@ PretokenEndingSet PretokenEndings::search(ExprId state, PositionId position) {
       }
       return found.size() == kMaxEndings;
     });
+    if (scope == Scope::exhaustive && !set.exhaustive) return std::nullopt;
   }
   set.impossible = found.empty();
   return set;
@@ -110,13 +133,24 @@ PretokenEndingSet PretokenEndings::of_single_pretoken(ExprId state, PositionId p
   return set;
 }
 
+// The endings of find() if they are exhaustive. Inside a word they are not: the first byte shows it.
+const PretokenEndingSet* PretokenEndings::find_exhaustive(ExprId state, PositionId position) {
+  const StateKey key = state_key(state, position);
+  if (const auto known = endings_.find(key); known != endings_.end()) {
+    return known->second.exhaustive ? &known->second : nullptr;
+  }
+  if (language_.encoder().single_pretoken()) return nullptr;
+  std::optional<PretokenEndingSet> found = search(state, position, kManyNodes, Scope::exhaustive);
+  return found ? &add(endings_, key, *std::move(found)) : nullptr;
+}
+
 const PretokenEndingSet* PretokenEndings::find_context_free(ExprId state, PositionId position) {
-  const PretokenEndingSet& set = find(state, position);
-  const bool context_free = set.exhaustive && std::ranges::all_of(set.endings, [&](const PretokenEnding& each) {
+  const PretokenEndingSet* set = find_exhaustive(state, position);
+  const bool context_free = set && std::ranges::all_of(set->endings, [&](const PretokenEnding& each) {
                               return each.text.size() <= PretokenTransitions::kMaxEndingBytes &&
                                      completions_.context_free_bound(each.state, each.boundary) != kInfinite;
                             });
-  return context_free ? &set : nullptr;
+  return context_free ? set : nullptr;
 }
 
 PositionId PretokenEndings::step(PositionId position, std::string_view text) const {

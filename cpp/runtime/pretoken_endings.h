@@ -49,6 +49,9 @@ class PretokenEndings {
 
   // Cost: at the first call, a breadth-first search up to the nearest ending.
   PretokenEndingSet& find(ExprId state, PositionId position);
+  // Endings of which one may serve where any does: those of find(), or only the first one of the greedy text where the
+  // search takes more than a few nodes.
+  const PretokenEndingSet& find_some(ExprId state, PositionId position);
   // The endings, if they are the same for every continuation of the state's language; otherwise null.
   const PretokenEndingSet* find_context_free(ExprId state, PositionId position);
   // The encoding of an ending that was found at this position.
@@ -59,6 +62,8 @@ class PretokenEndings {
  private:
   static constexpr std::size_t kMaxEndings = 4;
   static constexpr std::size_t kManyNodes = 64;  // of a search, before it tries the greedy text
+  static constexpr std::size_t kFewNodes = 3;    // the same where any ending serves
+  using Table = std::unordered_map<StateKey, PretokenEndingSet>;
   struct SearchNode {
     ExprId state;
     PositionId position;
@@ -67,7 +72,10 @@ class PretokenEndings {
     std::uint8_t byte;
   };
 
-  PretokenEndingSet search(ExprId state, PositionId position);
+  enum class Scope : std::uint8_t { any, exhaustive };  // exhaustive: nothing where the endings are not
+  std::optional<PretokenEndingSet> search(ExprId state, PositionId position, std::size_t most_nodes, Scope scope);
+  const PretokenEndingSet* find_exhaustive(ExprId state, PositionId position);
+  PretokenEndingSet& add(Table& table, StateKey key, PretokenEndingSet found) const;
   std::optional<PretokenEnding> greedy_ending(ExprId state, PositionId position);
   static std::string text_of(const std::vector<SearchNode>& open, std::size_t last, std::uint8_t byte);
   PretokenEnding ending_of(std::string text, ExprId state, PreTokenizer::State boundary) const;
@@ -79,7 +87,8 @@ class PretokenEndings {
   Completions& completions_;
   ByteFallbackEndings& byte_fallback_;
   SinglePretokenCompletions& single_;
-  std::unordered_map<StateKey, PretokenEndingSet> endings_;
+  Table endings_;
+  Table greedy_endings_;  // of find_some
 };
 
 }  // namespace detent

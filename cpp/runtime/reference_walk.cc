@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "automaton/conjuncts.h"
 #include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/trie_walk.h"
@@ -31,6 +32,12 @@ std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const Refe
 }  // namespace
 
 bool prefers_conjuncts(const Automaton& automaton) { return automaton.has_searches() && !automaton.is_compiling(); }
+
+bool follows_conjuncts(Automaton& automaton, ExprId state) {
+  return prefers_conjuncts(automaton) && automaton.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
+    return conjuncts_of(exprs, state).size() > 1;
+  });
+}
 
 void ExitDelta::note(std::size_t node, std::uint32_t next, Leaving state, Leaving reference) {
   const auto at = static_cast<std::uint32_t>(node);

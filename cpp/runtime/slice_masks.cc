@@ -102,6 +102,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_by_form(ExprId prefix) {
 std::shared_ptr<const Mask> SliceMasks::compute_from_reference(ExprId prefix) {
   const auto nodes = static_cast<std::int64_t>(vocabulary_.trie().size());
   ReferenceMask reference = find_reference(prefix);
+  if (!reference.mask && follows_conjuncts(automaton_, prefix)) return compute(prefix, {});
   if (!reference.mask) reference = recent_.nearest_state(prefix, nodes - nodes / 8);
   if (!reference.mask) {
     if (std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
@@ -258,11 +259,16 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value, const 
 //   3. the prefix without all large upper bounds;
 //   4. the prefix without its lower bound;
 //   5. the prefix without excluded texts.
+// For a walk by conjuncts, only 1, if no token reaches the bound, and 2, which takes no search.
 ReferenceMask SliceMasks::find_reference(ExprId prefix) {
   constexpr std::uint32_t kFewBytes = 8, kManyBytes = 32;  // many tokens are longer than 8 bytes; few than 32
   const auto mask_of_wide = [this](ExprId wide) { return mask_of(wide); };
+  const bool by_conjuncts = follows_conjuncts(automaton_, prefix);
   UnboundedState unbounded = analysis_.drop_upper_bound(prefix);
-  ReferenceMask reference = unbounded_reference(unbounded, prefix, mask_of_wide);
+  ReferenceMask reference;
+  if (!by_conjuncts || unbounded.rounds >= vocabulary_.max_token_length()) {
+    reference = unbounded_reference(unbounded, prefix, mask_of_wide);
+  }
   if (reference.mask && unbounded.in_intersection && reference.equal_below < kManyBytes) {
     unbounded.needed = analysis_.needed_inside(unbounded);
     reference = unbounded_reference(unbounded, prefix, mask_of_wide);
@@ -273,6 +279,7 @@ ReferenceMask SliceMasks::find_reference(ExprId prefix) {
       return {any_string, mask_of(any_string), 0, true, *bound};
     }
   }
+  if (by_conjuncts) return {};
   const UnboundedState wide_inside = analysis_.drop_large_upper_bounds(prefix);
   ReferenceMask inside = unbounded_reference(wide_inside, prefix, mask_of_wide);
   if (inside.mask && inside.equal_below >= kFewBytes) return inside;
