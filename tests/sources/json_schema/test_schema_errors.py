@@ -185,6 +185,21 @@ def test_names_without_effect_warn(schema: Any, advice: str) -> None:
     assert [each.filename for each in caught] == [__file__]
 
 
+@pytest.mark.parametrize("others", [{}, {"minProperties": 2}, {"description": "more"}])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_same_name_at_many_places_warns_of_the_first_and_their_number(
+    others: dict[str, Any], as_text: bool
+) -> None:
+    members = {f"m{index}": {"type": "string", "nullable": True} for index in range(40)}
+    schema = {"type": "object", "properties": members, "additionalProperties": False, **others}
+    with pytest.warns(detent.SchemaWarning, match="nullable") as caught:
+        detent.json_schema(json.dumps(schema) if as_text else schema)
+    messages = [str(each.message) for each in caught]
+    assert [message.split()[2] for message in messages[:3]] == ["/properties/m0", "/properties/m1", "/properties/m2"]
+    assert messages[3:] == ["nullable is no keyword and has no effect at 37 more places"]
+    assert {each.filename for each in caught} == {__file__}
+
+
 def test_other_unknown_names_are_annotations() -> None:
     detent.json_schema({"x-order": 1, "example": 2, "readOnly": True, "unit": "m", "enumNames": []})
     detent.json_schema({"properties": {"a": {}, "b": {"x-order": 2}}})

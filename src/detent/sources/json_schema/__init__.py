@@ -227,7 +227,9 @@ def _node(
         if node is not None:
             return node
     document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
-    return Emitter(Solver(document), written, is_ordered=is_ordered, reader=reader).emit()
+    found = Emitter(Solver(document), written, is_ordered=is_ordered, reader=reader).emit()
+    document.diagnostics.finish()
+    return found
 
 
 @lru_cache(maxsize=16)

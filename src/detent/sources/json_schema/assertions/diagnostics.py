@@ -14,6 +14,7 @@ from detent.sources.nodes import short_repr
 
 __all__ = ["Diagnostics", "collected_warnings", "self_reference", "summary"]
 
+_SHOWN_PLACES = 3
 _PACKAGE = __name__.partition(".")[0]
 _collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
 
@@ -38,6 +39,8 @@ class Diagnostics:
     def __init__(self, lenient: bool) -> None:
         self._is_lenient = lenient
         self._warned: set[str] = set()
+        self._places: dict[str, set[str]] = {}
+        """The pointers of the schemas with a name that resembles a keyword."""
 
     def malformed(self, node: SchemaNode, keyword: str, expected: str, given: object) -> SchemaError:
         """Return the error for a keyword whose value has the wrong type."""
@@ -65,6 +68,20 @@ class Diagnostics:
             warnings.warn(SchemaWarning(message), stacklevel=_frames_to_caller())
         else:
             collected.append(message)
+
+    def warn_of_name(self, name: str, pointer: str, advice: str) -> None:
+        """Warn of a name that resembles a keyword, at the first places; `finish` says how many more there are."""
+        places = self._places.setdefault(name, set())
+        places.add(pointer)
+        if len(places) <= _SHOWN_PLACES:
+            self.warn(f"{name} at {pointer or 'the root'} is no keyword and has no effect; {advice}")
+
+    def finish(self) -> None:
+        """Warn of names at more places than were shown. A schema of OpenAPI may have "nullable" a hundred times."""
+        for name, places in self._places.items():
+            more = len(places) - _SHOWN_PLACES
+            if more > 0:
+                self.warn(f"{name} is no keyword and has no effect at {more} more {'place' if more == 1 else 'places'}")
 
 
 def _frames_to_caller() -> int:

@@ -14,7 +14,7 @@ from detent.sources.json_schema.assertions.scalar_keywords import SCALAR_KEYWORD
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.nodes import short_repr
 
-__all__ = ["KEYWORDS", "SILENT", "intended_keyword", "read_assertions", "unknown_name"]
+__all__ = ["KEYWORDS", "SILENT", "intended_keyword", "read_assertions"]
 
 KEYWORDS = {**SCALAR_KEYWORDS, **OBJECT_KEYWORDS, **ARRAY_KEYWORDS, **IN_PLACE_KEYWORDS}
 
@@ -59,21 +59,16 @@ def read_assertions(nodes: SchemaNodes, node: SchemaNode) -> Assertions:
 
 def _warn_of_unknown(nodes: SchemaNodes, node: SchemaNode, names: list[str]) -> None:
     """Warn of names that resemble keywords, and of a schema without any keyword; other names are annotations."""
-    where = node.pointer() or "the root"
+    pointer = node.pointer()
     advice = {name: intended_keyword(name) for name in names}
     for name in names:
         if advice[name]:
-            nodes.diagnostics.warn(unknown_name(name, where, advice[name]))
+            nodes.diagnostics.warn_of_name(name, pointer, advice[name])
     if len(names) == len(node.schema) and not any(advice.values()) and not all(map(_is_extension, names)):
         nodes.diagnostics.warn(
-            f"the schema at {where} has no keyword of JSON Schema, only {short_repr(names)}, so it accepts "
-            'every value; write {"type": "object", "properties": ...} for an object, or a list for choices'
+            f"the schema at {pointer or 'the root'} has no keyword of JSON Schema, only {short_repr(names)}, so it "
+            'accepts every value; write {"type": "object", "properties": ...} for an object, or a list for choices'
         )
-
-
-def unknown_name(name: str, where: str, advice: str) -> str:
-    """Return the warning of a name that resembles a keyword."""
-    return f"{name} at {where} is no keyword and has no effect; {advice}"
 
 
 def _is_extension(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from detent import _core
 from detent.limits import DEFAULT_LIMITS
 from detent.sources.json_schema.assertions.diagnostics import Diagnostics
-from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword, unknown_name
+from detent.sources.json_schema.assertions.keywords import KEYWORDS, SILENT, intended_keyword
 from detent.sources.json_schema.assertions.plain import ANNOTATIONS
 from detent.sources.json_schema.assertions.texts import unknown_format
 from detent.sources.json_schema.description import describe, description_of
@@ -49,8 +49,11 @@ def read_plain_text(reader: _core.PlainReader, text: str) -> PlainText | None:
     if advice:
         diagnostics = Diagnostics(lenient=False)
         for name, pointer, intended in advice:
-            where = pointer or "the root"
-            diagnostics.warn(unknown_name(name, where, intended) if intended else unknown_format(name))
+            if intended:
+                diagnostics.warn_of_name(name, pointer, intended)
+            else:
+                diagnostics.warn(unknown_format(name))
+        diagnostics.finish()
     return PlainText(node, partial(_described, text, title, names, size))
 
 

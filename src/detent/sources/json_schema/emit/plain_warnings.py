@@ -7,7 +7,6 @@ from typing import Any
 
 from detent.sources.diagnostics import json_pointer
 from detent.sources.json_schema.assertions.diagnostics import Diagnostics
-from detent.sources.json_schema.assertions.keywords import unknown_name
 from detent.sources.json_schema.assertions.plain import Advice, PlainSchema
 from detent.sources.json_schema.emit.plain_references import PlainRead, referred
 from detent.sources.json_schema.parse.dialect import Dialect
@@ -41,17 +40,16 @@ class PlainWarnings:
             return True
         if any(_has_unread_parts(each.plain) for each in plain.values()):
             return False
-        messages: list[str] = []
+        diagnostics = Diagnostics(lenient=False)
         formats = self._formats.copy()
         for schema, pointer in _pointers(root, plain, dialect):
-            where = pointer or "the root"
             if id(schema) in formats:
-                messages.append(formats.pop(id(schema)))
-            messages += [unknown_name(name, where, intended) for name, intended in self._advice.get(id(schema), ())]
-        messages += formats.values()
-        diagnostics = Diagnostics(lenient=False)
-        for message in messages:
+                diagnostics.warn(formats.pop(id(schema)))
+            for name, intended in self._advice.get(id(schema), ()):
+                diagnostics.warn_of_name(name, pointer, intended)
+        for message in formats.values():
             diagnostics.warn(message)
+        diagnostics.finish()
         return True
 
 
