@@ -262,6 +262,7 @@ bool Liveness::excludes_itself(ExprId id) {
   return std::ranges::any_of(operands, [&](ExprId excluding) {
     if (exprs_[excluding].op != Op::complement) return false;
     const ExprId excluded = exprs_[excluding].part();
+    if (operands.size() < kMany) meter_.step(std::ssize(operands) / 4);  // a look-up takes a quarter of a step
     return std::ranges::any_of(operands, [&](ExprId each) { return each != excluding && is_included(excluded, each); });
   });
 }

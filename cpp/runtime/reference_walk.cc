@@ -34,8 +34,9 @@ std::optional<TargetNodes> find_targets(const Vocabulary& vocabulary, const Refe
 bool prefers_conjuncts(const Automaton& automaton) { return automaton.has_searches() && !automaton.is_compiling(); }
 
 bool follows_conjuncts(Automaton& automaton, ExprId state) {
+  constexpr std::size_t kFew = 3;
   return prefers_conjuncts(automaton) && automaton.edit([state](ExprSet& exprs, Derivatives&, Liveness&) {
-    return conjuncts_of(exprs, state).size() > 1;
+    return conjuncts_of(exprs, state).size() > kFew;
   });
 }
 
