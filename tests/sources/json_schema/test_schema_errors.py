@@ -196,7 +196,17 @@ def test_the_same_name_at_many_places_warns_of_the_first_and_their_number(
         detent.json_schema(json.dumps(schema) if as_text else schema)
     messages = [str(each.message) for each in caught]
     assert [message.split()[2] for message in messages[:3]] == ["/properties/m0", "/properties/m1", "/properties/m2"]
-    assert messages[3:] == ["nullable is no keyword and has no effect at 37 more places"]
+    assert messages[3:] == ["nullable is no keyword and has no effect in 37 more schemas"]
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_warnings_of_functions_point_to_the_caller() -> None:
+    function = {
+        "name": "f",
+        "parameters": {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}},
+    }
+    with pytest.warns(detent.SchemaWarning, match="nullable") as caught:
+        detent.calls(function, style="llama3-pythonic")
     assert {each.filename for each in caught} == {__file__}
 
 

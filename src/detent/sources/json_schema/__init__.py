@@ -227,9 +227,7 @@ def _node(
         if node is not None:
             return node
     document = SchemaDocument(schema, lenient, formats, limits, has_one_base=has_one_base)
-    found = Emitter(Solver(document), written, is_ordered=is_ordered, reader=reader).emit()
-    document.diagnostics.finish()
-    return found
+    return Emitter(Solver(document), written, is_ordered=is_ordered, reader=reader).emit()
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ from detent.sources.nodes import short_repr
 
 __all__ = ["Diagnostics", "collected_warnings", "self_reference", "summary"]
 
-_SHOWN_PLACES = 3
+_SHOWN_POINTERS = 3
 _PACKAGE = __name__.partition(".")[0]
 _collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
 
@@ -39,7 +39,7 @@ class Diagnostics:
     def __init__(self, lenient: bool) -> None:
         self._is_lenient = lenient
         self._warned: set[str] = set()
-        self._places: dict[str, set[str]] = {}
+        self._pointers: dict[str, set[str]] = {}
         """The pointers of the schemas with a name that resembles a keyword."""
 
     def malformed(self, node: SchemaNode, keyword: str, expected: str, given: object) -> SchemaError:
@@ -70,24 +70,25 @@ class Diagnostics:
             collected.append(message)
 
     def warn_of_name(self, name: str, pointer: str, advice: str) -> None:
-        """Warn of a name that resembles a keyword, at the first places; `finish` says how many more there are."""
-        places = self._places.setdefault(name, set())
-        places.add(pointer)
-        if len(places) <= _SHOWN_PLACES:
+        """Warn of a name that resembles a keyword, in the first schemas; `finish` says how many more have it."""
+        pointers = self._pointers.setdefault(name, set())
+        pointers.add(pointer)
+        if len(pointers) <= _SHOWN_POINTERS:
             self.warn(f"{name} at {pointer or 'the root'} is no keyword and has no effect; {advice}")
 
     def finish(self) -> None:
-        """Warn of names at more places than were shown. A schema of OpenAPI may have "nullable" a hundred times."""
-        for name, places in self._places.items():
-            more = len(places) - _SHOWN_PLACES
+        """Warn of names in more schemas than were named. A document of OpenAPI may have "nullable" a hundred times."""
+        for name, pointers in self._pointers.items():
+            more = len(pointers) - _SHOWN_POINTERS
             if more > 0:
-                self.warn(f"{name} is no keyword and has no effect at {more} more {'place' if more == 1 else 'places'}")
+                self.warn(f"{name} is no keyword and has no effect in {more} more schema{'s' if more > 1 else ''}")
 
 
 def _frames_to_caller() -> int:
     """Return the `stacklevel` with which a warning of the calling function points to the user's line."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+    # A cached property is called by functools.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (_PACKAGE, "functools"):
         frame, level = frame.f_back, level + 1
     return level
 

@@ -66,7 +66,13 @@ class Emitter:
     def emit(self, conjunction: Conjunction | None = None) -> _core.Node:
         """Return the expression of the whole document, or of one conjunction."""
         document = self.solver.document
-        root = document.conjunction([document.root]) if conjunction is None else conjunction
+        if conjunction is not None:
+            return self._emitted(conjunction)
+        node = self._emitted(document.conjunction([document.root]))
+        document.diagnostics.finish()
+        return node
+
+    def _emitted(self, root: Conjunction) -> _core.Node:
         start: Request = root if self._outermost is None else self._outermost_object(root, self._outermost)
         known = self.try_immediate(root) if start is root else None
         if known is not None:
