@@ -81,11 +81,12 @@ def _run(options: Any) -> int:
     )
     model = open_model(options.model, chat=True)
     name = options.name or ("detent" if options.model is None else options.model.resolve().name)
+    app = make_app(model, settings, name=name)
     log_to_stderr()
     refuse_misspelt_keywords()
     server = uvicorn.Server(
         uvicorn.Config(
-            make_app(model, settings, name=name),
+            app,
             host=options.host,
             port=options.port,
             http=TimedConnection,
