@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from detent.sources.json_schema.assertions.assertions import (
     AnyOf,
     Conditional,
@@ -20,17 +18,12 @@ from detent.sources.json_schema.solve.unevaluated import unevaluated_items, unev
 __all__ = ["alternatives_of"]
 
 
-def alternatives_of(
-    document: SchemaDocument, disjunction: Disjunction, kinds: int, required: Iterable[str]
-) -> list[tuple[Conjunct, ...]]:
-    """Return the alternatives of a disjunction, each a tuple of conjuncts.
-
-    They are for values of some kinds; an object has the `required` members.
-    """
+def alternatives_of(document: SchemaDocument, disjunction: Disjunction) -> list[tuple[Conjunct, ...]]:
+    """Return the alternatives of a disjunction, each a tuple of conjuncts."""
     if isinstance(disjunction, AnyOf):
         return [(schema,) for schema in disjunction.schemas]
     if isinstance(disjunction, OneOf):
-        return one_of_alternatives(document, disjunction.schemas, kinds, required)
+        return one_of_alternatives(document, disjunction.schemas)
     algebra = document.algebra
     if isinstance(disjunction, Conditional):
         opposite = algebra.opposite(disjunction.condition)

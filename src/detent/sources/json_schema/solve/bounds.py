@@ -5,11 +5,11 @@ For example, `{"type": "string", "minLength": 3}` with any `anyOf` implies three
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from detent.sources.json_schema.assertions.assertions import AnyOf, OneOf
+from detent.sources.json_schema.assertions.assertions import AnyOf, Disjunction, OneOf
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import (
     EveryMember,
@@ -53,8 +53,10 @@ class Bounds:
         kinds: int = EVERY_KIND,
         required: Iterable[str] = (),
     ) -> None:
-        self._context = document, schemas, kinds, required
-        self._choices: list[tuple[SignedSchema, ...]] = []
+        self._document, self._schemas, self._context = document, schemas, (kinds, required)
+        self.choices: tuple[SignedSchema | None, ...] = (None,)
+        """The schemas of an anyOf or oneOf of few, of which one holds; None alone where there is none."""
+        self._cases: list[Bounds] | None = None
         self.kinds = kinds
         self.allowed: Mapping[Any, Any] | None = None
         self.denied: set[Any] = set()
@@ -87,7 +89,7 @@ class Bounds:
                 for formula in formulas:
                     self._add_bound(kind, formula)
             self._patterns += [test for test in assertions.string if isinstance(test, PatternTest)]
-            self._choices += [one.schemas for one in assertions.disjunctions if isinstance(one, (AnyOf, OneOf))]
+            self._add_choices(assertions.disjunctions)
             for inner in assertions.in_place:
                 if inner not in seen:
                     seen[inner] = None
@@ -95,12 +97,14 @@ class Bounds:
         if self.allowed and self._patterns:
             self.allowed = {key: value for key, value in self.allowed.items() if self._matches(document, value)}
 
-    def cases(self) -> Iterator[list[Bounds]]:
-        """Yield the bounds of the cases of each anyOf and oneOf of few schemas: one of them holds."""
-        document, schemas, kinds, required = self._context
-        for choices in self._choices:
-            if len(choices) <= _MAX_CASES:
-                yield [Bounds(document, [*schemas, one], kinds, required) for one in choices]
+    def cases(self) -> list[Bounds]:
+        """Return the bounds of the choices, of which one holds."""
+        if self._cases is None:
+            self._cases = [
+                self if choice is None else Bounds(self._document, [*self._schemas, choice], *self._context)
+                for choice in self.choices
+            ]
+        return self._cases
 
     def forbids(self, name: str) -> bool:
         """Whether no object has a member of that name."""
@@ -111,6 +115,11 @@ class Bounds:
         lower = [bounds.lower[kind] for bounds in (self, other) if kind in bounds.lower]
         upper = [bounds.upper[kind] for bounds in (self, other) if kind in bounds.upper]
         return bool(lower and upper) and max(lower) > min(upper)
+
+    def _add_choices(self, disjunctions: Sequence[Disjunction]) -> None:
+        for one in disjunctions:
+            if isinstance(one, (AnyOf, OneOf)) and len(self.choices) < len(one.schemas) <= _MAX_CASES:
+                self.choices = one.schemas
 
     def _matches(self, document: SchemaDocument, value: Any) -> bool:
         """Whether a value is no string, or one that all patterns match."""

@@ -8,7 +8,7 @@ others, which is always exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from detent.sources.json_schema.assertions.assertions import Conjunct
@@ -17,22 +17,42 @@ from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNo
 from detent.sources.json_schema.parse.values import ARRAY, NUMBER, OBJECT, STRING, kind_of
 from detent.sources.json_schema.solve.bounds import Bounds
 
-__all__ = ["are_disjoint", "one_of_alternatives"]
+__all__ = ["are_disjoint", "one_of_alternatives", "one_of_alternatives_beside"]
 
 _MAX_DEPTH = 3
 
 
-def one_of_alternatives(
-    document: SchemaDocument, schemas: Sequence[SchemaNode], kinds: int, required: Iterable[str]
-) -> list[tuple[Conjunct, ...]]:
-    """Return the alternatives of a oneOf, for values of some kinds; an object has the `required` members."""
+def one_of_alternatives(document: SchemaDocument, schemas: Sequence[SchemaNode]) -> list[tuple[Conjunct, ...]]:
+    """Return the alternatives of a oneOf."""
+    return _alternatives(document, schemas, [Bounds(document, [schema]) for schema in schemas], _exclude)
+
+
+def one_of_alternatives_beside(
+    document: SchemaDocument, schemas: Sequence[SchemaNode], kinds: int, required: Iterable[str], most_work: int
+) -> tuple[list[tuple[Conjunct, ...]] | None, int]:
+    """Return the alternatives of a oneOf for values of some kinds, where an object has the `required` members.
+
+    The schemas are also compared by their cases. None where this takes over `most_work` comparisons; and the work.
+    """
     bounds = [Bounds(document, [schema], kinds, required) for schema in schemas]
+    work = (len(bounds) * max(len(each.choices) for each in bounds)) ** 2
+    if work > most_work:
+        return None, len(bounds)
+    return _alternatives(document, schemas, bounds, _exclude_by_cases), work
+
+
+def _alternatives(
+    document: SchemaDocument,
+    schemas: Sequence[SchemaNode],
+    bounds: list[Bounds],
+    exclude: Callable[[SchemaDocument, Bounds, Bounds], bool],
+) -> list[tuple[Conjunct, ...]]:
     if _have_discriminator(document, bounds):
         return [(schema,) for schema in schemas]
     negations: list[list[NegatedSchema]] = [[] for _ in schemas]
     for index, one in enumerate(bounds):
         for other in range(index):
-            if schemas[other] is schemas[index] or not _exclude(document, one, bounds[other], 0):
+            if schemas[other] is schemas[index] or not exclude(document, one, bounds[other]):
                 negations[index].append(schemas[other].negation)
                 negations[other].append(schemas[index].negation)
     return [(schema, *denied) for schema, denied in zip(schemas, negations, strict=True)]
@@ -40,7 +60,7 @@ def one_of_alternatives(
 
 def are_disjoint(document: SchemaDocument, left: Sequence[SignedSchema], right: Sequence[SignedSchema]) -> bool:
     """Whether plainly no value satisfies two conjunctions of schemas."""
-    return _exclude(document, Bounds(document, left), Bounds(document, right), 0)
+    return _exclude(document, Bounds(document, left), Bounds(document, right))
 
 
 def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> bool:
@@ -60,25 +80,14 @@ def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> b
     return False
 
 
-def _exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
-    """Whether the bounds exclude each other, or all cases of one exclude the other, or its cases."""
-    if _exclude_plainly(document, left, right, depth):
-        return True
-    if depth > 0:
-        return False
-
-    def are_excluded(cases: list[Bounds], other: Bounds) -> bool:
-        return all(_exclude_plainly(document, case, other, depth) for case in cases)
-
-    def is_excluded(case: Bounds) -> bool:
-        return are_excluded([case], right) or any(are_excluded(cases, case) for cases in right.cases())
-
-    return any(all(map(is_excluded, cases)) for cases in left.cases()) or any(
-        are_excluded(cases, left) for cases in right.cases()
+def _exclude_by_cases(document: SchemaDocument, left: Bounds, right: Bounds) -> bool:
+    """Whether each case of one excludes each case of the other."""
+    return _exclude(document, left, right) or all(
+        _exclude(document, one, other) for one in left.cases() for other in right.cases()
     )
 
 
-def _exclude_plainly(document: SchemaDocument, left: Bounds, right: Bounds, depth: int) -> bool:
+def _exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int = 0) -> bool:
     common = left.kinds & right.kinds
     for one, other in ((left, right), (right, left)):
         if one.allowed is not None:

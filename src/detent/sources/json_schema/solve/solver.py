@@ -19,12 +19,15 @@ from detent.sources.json_schema.assertions.property_names import (
 from detent.sources.json_schema.parse.schema_node import SchemaNode, SignedSchema
 from detent.sources.json_schema.parse.values import EVERY_KIND, STRING
 from detent.sources.json_schema.solve.alternatives import alternatives_of
-from detent.sources.json_schema.solve.disjoint import are_disjoint
+from detent.sources.json_schema.solve.disjoint import are_disjoint, one_of_alternatives_beside
 from detent.sources.json_schema.solve.formulas_of_kinds import FormulasOfKinds
 from detent.sources.json_schema.solve.merged import MergedAssertions, merge
 from detent.sources.json_schema.solve.string_sets import StringSet, string_set
 
 __all__ = ["Solver"]
+
+_MAX_COMPARISONS = 50_000
+"""Of the schemas of oneOf beside other conditions: some 0.5 s. Without them, an alternative contains negations."""
 
 
 class Solver:
@@ -39,7 +42,10 @@ class Solver:
         self.by_member: dict[Any, list[tuple[tuple[SignedSchema, ...], Formula]]] = {}
         self._merged: dict[Conjunction, MergedAssertions] = {}
         self._values: dict[tuple[SignedSchema, ...], Conjunction] = {}
-        self._alternatives: dict[tuple[Disjunction, int, frozenset[str]], list[tuple[Conjunct, ...]]] = {}
+        self._alternatives: dict[Disjunction, list[tuple[Conjunct, ...]]] = {}
+        self._alternatives_beside: dict[tuple[OneOf, int, frozenset[str]], list[tuple[Conjunct, ...]]] = {}
+        self._comparisons = 0
+        """Of the schemas of oneOf beside other conditions."""
         self._strings: dict[SignedSchema, StringSet] = {}
         self._patterns: dict[str, StringSet] = {}
         self._members: dict[tuple[NameSet, str], bool] = {}
@@ -82,17 +88,19 @@ class Solver:
 
         The schemas of a oneOf may exclude each other by a required member, though none of them requires it.
         """
-        key = (disjunction, EVERY_KIND, frozenset[str]())
-        found = self._alternatives.get(key)
+        found = self._alternatives.get(disjunction)
         if found is None:
-            found = self._alternatives[key] = alternatives_of(self.document, *key)
+            found = self._alternatives[disjunction] = alternatives_of(self.document, disjunction)
         if not isinstance(disjunction, OneOf) or all(len(alternative) == 1 for alternative in found):
             return found
         key = (disjunction, kinds, required)
-        found = self._alternatives.get(key)
-        if found is None:
-            found = self._alternatives[key] = alternatives_of(self.document, *key)
-        return found
+        beside = self._alternatives_beside.get(key)
+        if beside is None:
+            most_work = _MAX_COMPARISONS - self._comparisons
+            beside, work = one_of_alternatives_beside(self.document, disjunction.schemas, kinds, required, most_work)
+            self._comparisons += work
+            beside = self._alternatives_beside[key] = found if beside is None else beside
+        return beside
 
     def values(self, schemas: Sequence[SignedSchema]) -> Conjunction:
         """Return the conjunction of the schemas of a member or item; `document.nothing` if it is plainly empty."""
