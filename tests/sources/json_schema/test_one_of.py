@@ -45,11 +45,12 @@ besides = st.builds(
 )
 
 
-one, other = ({"properties": {"a": {"enum": [value]}}} for value in (1, 2))
+one, other, third = ({"properties": {"a": {"enum": [value]}}} for value in (1, 2, "x"))
 
 
 @hypothesis.example([{"enum": [{"a": 1}]}, {"not": {"enum": [{"a": 1}], "required": ["b"]}}], {}, "any")
 @hypothesis.example([one, other], {"type": "object", "properties": {"a": {}}}, "any")
+@hypothesis.example([{"anyOf": [one, other]}, {"anyOf": [third, other]}], {"type": "object", "required": ["a"]}, "any")
 @hypothesis.given(st.lists(leaves | nested, min_size=2, max_size=3), besides, st.sampled_from(["any", "schema"]))
 def test_verdicts(schemas, beside, order):
     schema = beside | {"oneOf": schemas}
