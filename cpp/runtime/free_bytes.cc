@@ -15,9 +15,11 @@ constexpr std::uint64_t kMany = UINT32_MAX;
 // Searches the states after texts over classes of bytes. Lives for one call.
 class FreeByteSearch {
  public:
-  FreeByteSearch(const Vocabulary& vocabulary, Automaton& automaton)
+  FreeByteSearch(const Vocabulary& vocabulary, Automaton& automaton, std::int64_t max_work)
       : vocabulary_(vocabulary),
         automaton_(automaton),
+        max_work_(max_work),
+        first_work_(automaton.work()),
         token_counts_(automaton.class_count()),
         is_free_(automaton.class_count(), true),
         is_dead_at_start_(automaton.class_count(), false),
@@ -50,8 +52,8 @@ class FreeByteSearch {
   enum class Death : std::uint8_t { possible, assumed, refuted };
 
   bool is_over() const {
-    return state_count_ > kMaxStates || other_count_ > vocabulary_.size() / kFewOthers ||
-           dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
+    return state_count_ > kMaxStates || automaton_.work() - first_work_ > max_work_ ||
+           other_count_ > vocabulary_.size() / kFewOthers || dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
   }
 
   // Follows the texts over the bytes that are free so far. Returns true if it found that some byte is not free: then
@@ -150,6 +152,8 @@ class FreeByteSearch {
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
+  std::int64_t max_work_;
+  std::int64_t first_work_;
   std::vector<std::uint64_t> token_counts_;  // by class: tokens that contain a byte of it
   std::vector<bool> is_free_;                // by class
   std::vector<bool> is_dead_at_start_;       // by class: the start refuses the byte
@@ -164,8 +168,8 @@ class FreeByteSearch {
 }  // namespace
 
 std::optional<FreeBytes> find_free_bytes(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
-                                         ExprId larger) {
-  return FreeByteSearch(vocabulary, automaton).find(state, larger);
+                                         ExprId larger, std::int64_t max_work) {
+  return FreeByteSearch(vocabulary, automaton, max_work).find(state, larger);
 }
 
 }  // namespace detent

@@ -29,8 +29,8 @@ struct FreeBytes {
 };
 
 // Returns the free bytes of `state` relative to `larger`, whose language contains that of `state`. Nothing where many
-// tokens have bytes that are not free, or many states follow.
+// tokens have bytes that are not free, many states follow, or the search takes more than `max_work`.
 std::optional<FreeBytes> find_free_bytes(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
-                                         ExprId larger);
+                                         ExprId larger, std::int64_t max_work);
 
 }  // namespace detent

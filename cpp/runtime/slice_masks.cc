@@ -100,12 +100,16 @@ std::shared_ptr<const Mask> SliceMasks::compute_by_form(ExprId prefix) {
 }
 
 std::shared_ptr<const Mask> SliceMasks::compute_from_reference(ExprId prefix) {
+  constexpr std::int64_t kLittleWork = 10'000;  // a tenth of a walk by conjuncts over a large vocabulary, or less
   const auto nodes = static_cast<std::int64_t>(vocabulary_.trie().size());
   ReferenceMask reference = find_reference(prefix);
-  if (!reference.mask && follows_conjuncts(automaton_, prefix)) return compute(prefix, {});
+  if (!reference.mask && follows_conjuncts(automaton_, prefix)) {
+    std::shared_ptr<const Mask> mask = compute_from_any_string(prefix, kLittleWork);
+    return mask ? mask : compute(prefix, {});
+  }
   if (!reference.mask) reference = recent_.nearest_state(prefix, nodes - nodes / 8);
   if (!reference.mask) {
-    if (std::shared_ptr<const Mask> mask = compute_from_any_string(prefix)) {
+    if (std::shared_ptr<const Mask> mask = compute_from_any_string(prefix, INT64_MAX)) {
       recent_.add(prefix);
       return mask;
     }

@@ -64,7 +64,7 @@ class SliceMasks {
   std::shared_ptr<const Mask> compute_from_class(ExprId prefix);
   // The mask of a string from the mask of any string, if most tokens have only free bytes (free_bytes.h); otherwise
   // null.
-  std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix);
+  std::shared_ptr<const Mask> compute_from_any_string(ExprId prefix, std::int64_t max_work);
   template <class IsBeyond>
   void refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder);
   void limit_characters(std::uint32_t minimum, std::uint32_t maximum, MaskBuilder& builder) const;

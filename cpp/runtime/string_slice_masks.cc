@@ -144,10 +144,10 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
 }
 
 // Allows the tokens over free bytes that any string allows, and follows the tokens with other bytes.
-std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix) {
+std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix, std::int64_t max_work) {
   const ExprId any_string = analysis_.any_string_like(prefix);
   if (any_string == prefix) return nullptr;
-  const std::optional<FreeBytes> free = find_free_bytes(vocabulary_, automaton_, prefix, any_string);
+  const std::optional<FreeBytes> free = find_free_bytes(vocabulary_, automaton_, prefix, any_string, max_work);
   if (!free) return nullptr;
   const std::shared_ptr<const Mask> all = mask_of(any_string);
   MaskBuilder builder(vocabulary_.word_count());
