@@ -29,7 +29,6 @@ from detent.sources.json_schema.assertions.formulas import (
     UniqueItems,
 )
 from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema
-from detent.sources.json_schema.solve.disjoint import are_disjoint
 from detent.sources.json_schema.solve.finite_values import finite_values
 from detent.sources.json_schema.solve.object_plan import Option
 from detent.sources.json_schema.solve.solver import Solver
@@ -214,13 +213,11 @@ class ArrayPlan:
         if most > _MAX_COMPARED_ITEMS:
             return False
         schemas = [
-            [one for one in self.value(index).conjuncts if isinstance(one, (SchemaNode, NegatedSchema))]
+            tuple(one for one in self.value(index).conjuncts if isinstance(one, (SchemaNode, NegatedSchema)))
             for index in range(most)
         ]
         return all(
-            are_disjoint(self.solver.document, schemas[one], schemas[other])
-            for one in range(most)
-            for other in range(one)
+            self.solver.are_disjoint(schemas[one], schemas[other]) for one in range(most) for other in range(one)
         )
 
     def _possible_values(self) -> list[Any] | None:

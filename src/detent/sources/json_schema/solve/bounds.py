@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from detent.sources.json_schema.assertions.assertions import AnyOf, Disjunction, OneOf
+from detent.sources.json_schema.assertions.assertions import AnyOf, Assertions, Disjunction, OneOf
 from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import (
     EveryMember,
@@ -131,8 +131,23 @@ class Bounds:
             self.allowed = allowed if known is None else {key: known[key] for key in known if key in allowed}
 
     def _deny(self, document: SchemaDocument, negation: NegatedSchema) -> None:
-        """Add the negation of a schema about kinds alone, listed values alone, or one required member alone."""
-        inner = document.assertions(negation.node)
+        """Add the negation of a schema. Where it is an anyOf alone, none of its schemas holds."""
+        seen: dict[SignedSchema, None] = {negation.node: None}
+        work: list[SignedSchema] = [negation.node]
+        while work and len(seen) <= _MAX_SCHEMAS:
+            schema = work.pop()
+            if isinstance(schema, NegatedSchema):
+                continue
+            assertions = document.assertions(schema)
+            schemas = _schemas_of_any(assertions)
+            if schemas is None:
+                self._deny_one(assertions)
+                continue
+            work += [one for one in schemas if one not in seen]
+            seen.update(dict.fromkeys(schemas))
+
+    def _deny_one(self, inner: Assertions) -> None:
+        """Add the negation of assertions about kinds alone, listed values alone, or one required member alone."""
         if inner.in_place or inner.disjunctions or inner.number or inner.string or inner.array:
             return
         if inner.allowed is not None:
@@ -172,3 +187,13 @@ class Bounds:
         else:
             bound = (value, 0 if holds else -1)
             self.upper[kind] = min(self.upper.get(kind, bound), bound)
+
+
+def _schemas_of_any(assertions: Assertions) -> Sequence[SignedSchema] | None:
+    """Return the schemas of an anyOf, or one schema in place, without any other assertion; else None."""
+    if assertions._replace(disjunctions=()).has_local() or len(assertions.disjunctions) + len(assertions.in_place) != 1:
+        return None
+    if assertions.in_place:
+        return assertions.in_place
+    disjunction = assertions.disjunctions[0]
+    return disjunction.schemas if isinstance(disjunction, AnyOf) else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from detent.sources.json_schema.assertions.assertions import Conjunct
 from detent.sources.json_schema.assertions.document import SchemaDocument
-from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode, SignedSchema
+from detent.sources.json_schema.parse.schema_node import NegatedSchema, SchemaNode
 from detent.sources.json_schema.parse.values import ARRAY, NUMBER, OBJECT, STRING, kind_of
 from detent.sources.json_schema.solve.bounds import Bounds
 
@@ -58,9 +58,9 @@ def _alternatives(
     return [(schema, *denied) for schema, denied in zip(schemas, negations, strict=True)]
 
 
-def are_disjoint(document: SchemaDocument, left: Sequence[SignedSchema], right: Sequence[SignedSchema]) -> bool:
-    """Whether plainly no value satisfies two conjunctions of schemas."""
-    return _exclude(document, Bounds(document, left), Bounds(document, right))
+def are_disjoint(document: SchemaDocument, left: Bounds, right: Bounds, *, by_cases: bool) -> bool:
+    """Whether plainly no value satisfies two conjunctions of schemas, by their cases or without them."""
+    return (_exclude_by_cases if by_cases else _exclude)(document, left, right)
 
 
 def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> bool:
@@ -82,9 +82,11 @@ def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> b
 
 def _exclude_by_cases(document: SchemaDocument, left: Bounds, right: Bounds) -> bool:
     """Whether each case of one excludes each case of the other."""
-    return _exclude(document, left, right) or all(
-        _exclude(document, one, other) for one in left.cases() for other in right.cases()
-    )
+    if _exclude(document, left, right):
+        return True
+    if len(left.choices) == len(right.choices) == 1:
+        return False
+    return all(_exclude(document, one, other) for one in left.cases() for other in right.cases())
 
 
 def _exclude(document: SchemaDocument, left: Bounds, right: Bounds, depth: int = 0) -> bool:

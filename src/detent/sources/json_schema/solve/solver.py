@@ -19,6 +19,7 @@ from detent.sources.json_schema.assertions.property_names import (
 from detent.sources.json_schema.parse.schema_node import SchemaNode, SignedSchema
 from detent.sources.json_schema.parse.values import EVERY_KIND, STRING
 from detent.sources.json_schema.solve.alternatives import alternatives_of
+from detent.sources.json_schema.solve.bounds import Bounds
 from detent.sources.json_schema.solve.disjoint import are_disjoint, one_of_alternatives_beside
 from detent.sources.json_schema.solve.formulas_of_kinds import FormulasOfKinds
 from detent.sources.json_schema.solve.merged import MergedAssertions, merge
@@ -28,6 +29,9 @@ __all__ = ["Solver"]
 
 _MAX_COMPARISONS = 50_000
 """Of the schemas of oneOf beside other conditions: some 0.5 s. Without them, an alternative contains negations."""
+
+_MAX_COMPARED_CASES = 200_000
+"""Of the schemas of members and items: some 2 s. Without them, fewer conditions are plain."""
 
 
 class Solver:
@@ -46,6 +50,9 @@ class Solver:
         self._alternatives_beside: dict[tuple[OneOf, int, frozenset[str]], list[tuple[Conjunct, ...]]] = {}
         self._comparisons = 0
         """Of the schemas of oneOf beside other conditions."""
+        self._compared_cases = 0
+        """Of members and items."""
+        self._bounds: dict[tuple[SignedSchema, ...], Bounds] = {}
         self._strings: dict[SignedSchema, StringSet] = {}
         self._patterns: dict[str, StringSet] = {}
         self._members: dict[tuple[NameSet, str], bool] = {}
@@ -120,12 +127,27 @@ class Solver:
             return self._implied[key]
         opposite = self.algebra.opposite(schema)
         verdict: bool | None = None
-        if schema in known or are_disjoint(self.document, known, [opposite]):
+        if schema in known or self.are_disjoint(known, (opposite,)):
             verdict = True
-        elif opposite in known or are_disjoint(self.document, known, [schema]):
+        elif opposite in known or self.are_disjoint(known, (schema,)):
             verdict = False
         self._implied[key] = verdict
         return verdict
+
+    def are_disjoint(self, left: tuple[SignedSchema, ...], right: tuple[SignedSchema, ...]) -> bool:
+        """Whether plainly no value satisfies two conjunctions of schemas; by their cases, as long as these are few."""
+        one, other = self._bounds_of(left), self._bounds_of(right)
+        cases = len(one.choices) * len(other.choices)
+        by_cases = self._compared_cases + cases <= _MAX_COMPARED_CASES
+        if by_cases and cases > 1:
+            self._compared_cases += cases
+        return are_disjoint(self.document, one, other, by_cases=by_cases)
+
+    def _bounds_of(self, schemas: tuple[SignedSchema, ...]) -> Bounds:
+        found = self._bounds.get(schemas)
+        if found is None:
+            found = self._bounds[schemas] = Bounds(self.document, schemas)
+        return found
 
     # Strings and names.
 
