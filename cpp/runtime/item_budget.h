@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "automaton/automaton.h"
 #include "base/byte_set.h"
@@ -38,7 +39,7 @@ class ItemBudget {
   // Whether a completion of such a state fits.
   bool fits(std::uint32_t id, ExprId next);
   // Whether the token ends the item and goes on: then the lengths depend on the text of the items.
-  bool ends_item(std::uint32_t id) const;
+  bool ends_item(std::uint32_t id);
 
  private:
   struct AfterItem {
@@ -60,6 +61,7 @@ class ItemBudget {
   const std::string item_;
   const std::string_view string_;                       // that the item ends in; empty if it ends in none
   std::unordered_map<std::uint32_t, AfterItem> known_;  // by the state after the token
+  std::vector<bool> has_comma_;                         // by token, from the first question on
 };
 
 }  // namespace detent

@@ -60,6 +60,10 @@ std::string_view last_part(std::string_view text) {
 }  // namespace
 
 std::uint32_t StringLengths::count(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos) {
+    const bool begins_inside = !text.empty() && is_continuation(text[0]);
+    return static_cast<std::uint32_t>(std::ranges::count_if(text, std::not_fn(is_continuation))) + begins_inside;
+  }
   std::uint32_t characters = 0;
   for (; !text.empty(); ++characters) text.remove_prefix(first_character(text));
   return characters;
