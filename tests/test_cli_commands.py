@@ -145,6 +145,7 @@ def test_generate_writes_json(run: Any) -> None:
         (["check", "x"], "is required"),
         (["serve", "--host", "0.0.0.0"], "let everybody in"),
         (["serve", "--style", "qwn3"], "qwn3"),
+        (["serve", "--port", "99999"], "--port must be from 0 to 65535"),
         (["conformance", "http://127.0.0.1:1"], "no server answers at http://127.0.0.1:1"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_vocabulary_with_its_tokenizer(tmp_path: Path) -> None:
 
 def test_a_vocabulary_without_a_tokenizer(tmp_path: Path) -> None:
     VOCABULARY.save(tmp_path / "v")
-    with pytest.raises(detent.UnsupportedError, match="was not read from a file"):
+    with pytest.raises(detent.UnsupportedError, match="does not say how its tokenizer splits"):
         detent.compile(detent.regex("a"), detent.Vocabulary.load(tmp_path / "v"), canonical=True)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from detent import _core
 from detent.costly_rule import costly_rule
-from detent.errors import ArgumentError, EmptyLanguageError, LimitError, UnsupportedError
+from detent.errors import ArgumentError, CancelledError, EmptyLanguageError, LimitError, UnsupportedError
 from detent.guide import Canonical, Guide, Ints, check_canonical
 from detent.language import Language
 from detent.limits import Limits, read_limits
@@ -201,6 +201,8 @@ def compile(
         )
     if cancel is not None and not isinstance(cancel, CancellationToken):
         raise ArgumentError(f"compile needs a detent.CancellationToken as cancel, got {type(cancel).__name__}")
+    if cancel is not None and cancel.is_cancelled:
+        raise CancelledError("cancelled by the caller")
     rule = read_rule(language, "compile")
     if isinstance(rule, UserDfa):
         rule = TokenConstraint((rule,), None) if rule.over == "tokens" else rule.language()

@@ -40,7 +40,7 @@ CORE_SENTENCES: dict[tuple[str, str], str] = {
     ("argument", "draft_parent"): (
         "node {given} of the draft tree has the parent {limit}; a parent is -1 (the sequence) or an earlier node"
     ),
-    ("argument", "draft_sizes"): "a draft tree needs one parent and one verdict for each token",
+    ("argument", "draft_sizes"): "a draft tree needs as many parents as tokens",
     ("argument", "merge"): "token id {given} of a merge or symbol is not below the number of ids, {limit}",
     ("argument", "merges"): "entry {given} is not two tokens that join to a third",
     ("argument", "no_token"): "the text has a character that the tokenizer has no token for",

@@ -509,6 +509,8 @@ class Language(Generic[T_co]):
         b'aaaa'
         """
         right = _language(other, "counterexample")
+        if self._node == right._node:  # a grammar's rules may not end as an automaton
+            return None
         return ByteDfa(_core.intersection([self._node, _core.complement(right._node)])).shortest()
 
     def __le__(self, other: Language[Any] | str | bytes) -> bool:

@@ -350,7 +350,7 @@ def test_sigterm_answers_what_is_in_flight(command: tuple[subprocess.Popen[bytes
     assert process.wait(30) == 0
     assert process.stderr is not None
     events = [json.loads(line)["event"] for line in process.stderr.read().splitlines()]
-    assert (events[0], events[-1]) == ("started", "stopped")
+    assert (*events[:2], events[-1]) == ("started", "listening", "stopped")
 
 
 @pytest.mark.long

@@ -36,7 +36,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--name", help="the model's name for clients (default: that of its folder)")
     parser.add_argument("--style", help="the notation of the model's turns (default: the one it names)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
-    parser.add_argument("--port", metavar="N", type=int, default=8000, help="port (%(default)s)")
+    parser.add_argument("--port", metavar="N", type=int, default=8000, help="port; 0 for any free one (%(default)s)")
     parser.add_argument("--api-key-file", metavar="FILE", type=Path, help="file of keys, one a line")
     parser.add_argument("--max-running", metavar="N", type=int, default=16, help="most texts at a time (%(default)s)")
     parser.add_argument("--max-queued", metavar="N", type=int, default=256, help="most waiting texts (%(default)s)")
@@ -57,11 +57,13 @@ def _run(options: Any) -> int:
     import uvicorn
 
     from detent.serve import ServerSettings, make_app
-    from detent.serve.connections import TimedConnection
+    from detent.serve.connections import ListeningServer, TimedConnection
     from detent.serve.logs import log_to_stderr
     from detent.serve.memory import exempt_loaded_objects, limit_heaps
     from detent.serve.rules import refuse_misspelt_keywords
 
+    if not 0 <= options.port < 1 << 16:
+        raise ArgumentError(f"--port must be from 0 to 65535, got {options.port}")
     limit_heaps()
     keys = _keys(options.api_key_file)
     if not keys and options.host not in _LOCAL:
@@ -84,7 +86,7 @@ def _run(options: Any) -> int:
     app = make_app(model, settings, name=name)
     log_to_stderr()
     refuse_misspelt_keywords()
-    server = uvicorn.Server(
+    server = ListeningServer(
         uvicorn.Config(
             app,
             host=options.host,

@@ -1,4 +1,4 @@
-"""TimedConnection: HTTP connections of uvicorn whose clients must make progress.
+"""HTTP connections of uvicorn whose clients must make progress, and a server that logs where it listens.
 
 uvicorn waits for a client without end: for the head of a request, for its body, and for the client to read. Thousands
 of clients that do nothing would take all file descriptors, and one that never reads would hold up SIGTERM.
@@ -9,9 +9,23 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["TimedConnection"]
+from detent.serve.logs import log
+
+__all__ = ["ListeningServer", "TimedConnection"]
+
+
+class ListeningServer(Server):
+    """Logs the event "listening", with the port, once a client can connect."""
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen, and log where."""
+        await super().startup(sockets)
+        for server in self.servers if self.started else ():
+            host, port, *_ = server.sockets[0].getsockname()
+            log("listening", host=host, port=port)
 
 
 class TimedConnection(H11Protocol):

@@ -60,8 +60,9 @@ class CoreTables:
         known = self._encoder
         if known is None:
             raise UnsupportedError(
-                "this vocabulary was not read from a file that says how its tokenizer splits and merges, so canonical "
-                "tokens cannot be told. Load it from a tokenizer.json or a fast tokenizer of transformers."
+                "this vocabulary does not say how its tokenizer splits and merges (of tiktoken and SentencePiece's "
+                ".model, only the tokens are read), so canonical tokens cannot be told. Load it from a tokenizer.json "
+                "or a fast tokenizer of transformers."
             )
         if not isinstance(known, CoreEncoder):
             known = self._encoder = known(len(self.tokens))

@@ -23,7 +23,9 @@ from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.sources.json_schema.parse.decoder import decode
 from detent.sources.json_schema.python_types import is_model, schema_of
 
+annotated_types = pytest.importorskip("annotated_types")
 jsonschema = pytest.importorskip("jsonschema")
+pydantic = pytest.importorskip("pydantic")
 
 
 class Colour(enum.Enum):
@@ -493,3 +495,56 @@ def test_pydantic_models_without_a_schema(wrapped: bool) -> None:
 
     with pytest.raises(UnsupportedError, match=r"^Job.run: pydantic cannot make a schema: Cannot generate"):
         detent.json_schema(pydantic.TypeAdapter(list[Job]) if wrapped else Job)
+
+
+class WithLanguage(NamedTuple):
+    text: Annotated[str, detent.without("secret")]
+
+
+class WithClass(NamedTuple):
+    count: list[Annotated[int, annotated_types.Ge]]
+
+
+class WithSlice(NamedTuple):
+    items: Annotated[list[int], slice(1, 2)]
+
+
+@dataclasses.dataclass
+class WithField:
+    count: int = pydantic.Field(ge=3)
+
+
+def with_field(count: int = pydantic.Field(ge=3)) -> None:
+    """Count."""
+
+
+LanguageModel = pydantic.create_model("LanguageModel", texts=list[Annotated[str, detent.without("secret")]])
+ClassModel = pydantic.create_model("ClassModel", count=(Annotated[int, annotated_types.Ge], 3))
+NestedModel = pydantic.create_model("NestedModel", part=WithLanguage)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (WithLanguage, "WithLanguage.text: .* a type holds no language"),
+        (WithClass, r"WithClass.count: .* it is a class, which sets no bound; write Ge\(...\)"),
+        (WithSlice, "WithSlice.items: .* write Len"),
+        (WithField, "WithField.count: .* only classes of pydantic read Field"),
+        (with_field, r"with_field\(count\): .* only classes of pydantic read Field"),
+        (LanguageModel, "LanguageModel: texts: .* a type holds no language"),
+        (ClassModel, "ClassModel: count: .* write Ge"),
+        (NestedModel, "NestedModel.part: text: .* a type holds no language"),
+        (pydantic.TypeAdapter(list[Annotated[str, detent.regex("a")]]), "a type holds no language"),
+    ],
+)
+def test_what_a_schema_cannot_say_is_refused(source: Any, words: str) -> None:
+    with pytest.raises(UnsupportedError, match=words):
+        detent.json_schema(source)
+
+
+def test_what_pydantic_reads_is_taken() -> None:
+    kind = pydantic.dataclasses.dataclass(dataclasses.make_dataclass("Kind", [("count", int, pydantic.Field(ge=3))]))
+    language = detent.json_schema(kind)
+    assert language.accepts('{"count": 3}')
+    assert not language.accepts('{"count": 2}')
+    assert detent.json_schema(Annotated[list[int], annotated_types.Len(1, 2)]).accepts("[1]")

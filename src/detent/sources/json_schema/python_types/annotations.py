@@ -23,9 +23,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from functools import partial
-from typing import Any, NoReturn, TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
-from detent.errors import ArgumentError, LimitError, UnsupportedError
+from detent.errors import ArgumentError, LimitError
 from detent.sources.json_schema.python_types import constrained, pydantic_models
 from detent.sources.json_schema.python_types.converters import (
     AnyValue,
@@ -40,6 +40,13 @@ from detent.sources.json_schema.python_types.converters import (
     ScalarOf,
     TextConverter,
     ValueConverter,
+)
+from detent.sources.json_schema.python_types.metadata import (
+    clip,
+    is_constraint,
+    refuse,
+    refuse_default,
+    refuse_unread,
 )
 from detent.sources.nodes import short_repr
 from detent.sources.types import datetime, duration, time
@@ -221,7 +228,7 @@ class _SchemaBuilder:
         """Return the schema and the converter of one annotation; `where` names the field that has it."""
         if depth > _DEPTH:
             raise LimitError(
-                f"{_clip(where)}: annotations nest more than {_DEPTH} deep; name a part of them",
+                f"{clip(where)}: annotations nest more than {_DEPTH} deep; name a part of them",
                 subject="annotation_depth",
                 limit=_DEPTH,
                 given=depth,
@@ -229,7 +236,7 @@ class _SchemaBuilder:
         if kind in (Any, object):
             return {}, AnyValue()
         if isinstance(kind, (str, typing.ForwardRef)):
-            _refuse(where, kind, "its name was not found", "define it where the type is defined")
+            refuse(where, kind, "its name was not found", "define it where the type is defined")
         if kind is None or isinstance(kind, type):
             known = self.plain(kind, where)
             if known:
@@ -267,15 +274,15 @@ class _SchemaBuilder:
             return self.fixed(arguments, kind, where, depth)
         if origin in _LISTS or origin in _SETS or origin in (tuple, collections.deque):
             if len(arguments) > (2 if origin is tuple else 1):
-                _refuse(where, kind, "its items have one type", "use a union such as list[int | str], or a tuple")
+                refuse(where, kind, "its items have one type", "use a union such as list[int | str], or a tuple")
             item, converter = self.read(arguments[0] if arguments else Any, f"an item of {where}", depth)
             build: Any = _SETS.get(origin, list if origin in _LISTS else origin)
             return {"type": "array", **({"items": item} if item else {})}, ArrayOf((), converter, build)
         if origin in _DICTS:
             if len(arguments) == 1:
-                _refuse(where, kind, "the type of its values is missing", "write dict[str, ...]")
+                refuse(where, kind, "the type of its values is missing", "write dict[str, ...]")
             return self.mapping(arguments or (str, Any), where, depth)
-        _refuse(where, kind, "it has no form in JSON", "use types of the standard library, a dataclass or pydantic")
+        refuse(where, kind, "it has no form in JSON", "use types of the standard library, a dataclass or pydantic")
 
     def fixed(self, arguments: tuple[Any, ...], kind: Any, where: str, depth: int) -> SchemaAndConverter:
         if kind is tuple:
@@ -290,7 +297,7 @@ class _SchemaBuilder:
         names, name_converter = self.read(arguments[0], f"a name of {where}", depth)
         values, converter = self.read(arguments[1], f"a value of {where}", depth)
         if names.get("type") != "string" and not all(isinstance(name, str) for name in names.get("enum", [0])):
-            _refuse(f"a name of {where}", arguments[0], "JSON's names are strings", "use str, or a list of pairs")
+            refuse(f"a name of {where}", arguments[0], "JSON's names are strings", "use str, or a list of pairs")
         schema: dict[str, Any] = {"type": "object"}
         if names != {"type": "string"}:
             schema["propertyNames"] = names
@@ -302,7 +309,7 @@ class _SchemaBuilder:
         scalars = [member.value if isinstance(member, Enum) else member for member in members]
         for member, scalar in zip(members, scalars, strict=True):
             if not isinstance(scalar, (str, int, float, bool, type(None))):
-                _refuse(where, member, "its value is no JSON scalar", "use strings or numbers")
+                refuse(where, member, "its value is no JSON scalar", "use strings or numbers")
         return {"enum": scalars}, OneValueOf(tuple(members))
 
     def annotated(self, arguments: tuple[Any, ...], where: str, depth: int) -> SchemaAndConverter:
@@ -316,6 +323,7 @@ class _SchemaBuilder:
             if isinstance(data, str):
                 keywords["description"] = data
                 continue
+            refuse_unread(data, where)
             # Known here: the metadata of annotated-types and of pydantic's Field, which contains other metadata.
             work.extend(reversed(getattr(data, "metadata", ()) or ()))
             description = getattr(data, "description", None)
@@ -327,9 +335,8 @@ class _SchemaBuilder:
                 known = any(bound is not None for bound in found.values())
             else:
                 known = self.bounds(data, schema, keywords)
-            module = type(data).__module__.partition(".")[0]
-            if not known and module in ("annotated_types", "pydantic") and type(data).__name__ != "FieldInfo":
-                _refuse(where, data, "a schema cannot say it", "leave it out, or check it on the value")
+            if not known and is_constraint(type(data)) and type(data).__name__ != "FieldInfo":
+                refuse(where, data, "a schema cannot say it", "leave it out, or check it on the value")
         if make is not None and constraints:
             schema = make(constraints)
         if not keywords:
@@ -356,9 +363,11 @@ class _SchemaBuilder:
         try:
             hints = typing.get_type_hints(kind, include_extras=True)
         except NameError as error:
-            _refuse(where, kind, str(error), "define it in the module of the type, not inside a function")
+            refuse(where, kind, str(error), "define it in the module of the type, not inside a function")
         if dataclasses.is_dataclass(kind):
             fields = [field for field in dataclasses.fields(kind) if field.init]
+            for field in fields:
+                refuse_default(field.default, f"{where}.{field.name}")
             names = [field.name for field in fields]
             missing = dataclasses.MISSING
             required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
@@ -375,16 +384,17 @@ class _SchemaBuilder:
             parameters = inspect.signature(function).parameters.values()
             hints = typing.get_type_hints(function, include_extras=True)
         except (ValueError, TypeError, NameError) as error:
-            _refuse(
+            refuse(
                 where, function, str(error), "define its annotations in its module, or pass a schema of its arguments"
             )
         fields: list[tuple[str, Any]] = []
         for parameter in parameters:
             location = f"{where}({parameter.name})"
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                _refuse(location, parameter, "arguments are given by name", "declare it as a parameter with a name")
+                refuse(location, parameter, "arguments are given by name", "declare it as a parameter with a name")
             if parameter.name not in hints:
-                _refuse(location, parameter, "it has no annotation", f"annotate it, as in {parameter.name}: str")
+                refuse(location, parameter, "it has no annotation", f"annotate it, as in {parameter.name}: str")
+            refuse_default(parameter.default, location)
             fields.append((parameter.name, hints[parameter.name]))
         required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
         return self.fields(fields, required, dict, where)
@@ -426,11 +436,3 @@ def _is_record(kind: Any) -> bool:
     is_named_tuple = issubclass(kind, tuple) and hasattr(kind, "_field_defaults")
     is_typed_dict = issubclass(kind, dict) and hasattr(kind, "__required_keys__")
     return dataclasses.is_dataclass(kind) or is_typed_dict or is_named_tuple
-
-
-def _refuse(where: str, kind: object, reason: str, remedy: str) -> NoReturn:
-    raise UnsupportedError(f"{_clip(where)}: {short_repr(kind)} cannot be made a schema: {_clip(reason)}; {remedy}")
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= 120 else text[:119] + "…"

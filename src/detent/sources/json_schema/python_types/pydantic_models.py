@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from detent.errors import UnsupportedError
+from detent.sources.json_schema.python_types.metadata import refuse_unread_inside
 from detent.sources.json_schema.python_types.pydantic_schemas import make_generator, pattern_of_format
 from detent.sources.nodes import short_repr
 
@@ -73,6 +74,7 @@ def is_adapter(source: object) -> bool:
 
 def adapted_schema(adapter: Any) -> tuple[dict[str, Any], Callable[[str], object]]:
     """Return the schema of a TypeAdapter and the parser of its texts."""
+    refuse_unread_inside(adapter._type, short_repr(adapter._type))
     make = partial(adapter.json_schema, schema_generator=make_generator())
     return prepared(_schema_of(adapter, make)), _Adapter(adapter)
 

@@ -17,6 +17,7 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema.python_types import constrained
 from detent.sources.json_schema.python_types.key_names import key_names
 from detent.sources.json_schema.python_types.late_constraints import INTERNALS, with_constraints_inside
+from detent.sources.json_schema.python_types.metadata import refuse_unread_fields
 from detent.sources.json_schema.python_types.rust_patterns import as_ecma_pattern
 from detent.sources.json_schema.python_types.web_addresses import url_pattern, urls_pattern
 from detent.sources.nodes import short_repr
@@ -229,6 +230,8 @@ class _ExactSchemas(_Base):
         return super().definitions_schema(schema)
 
     def generate_inner(self, schema: Any) -> dict[str, Any]:
+        if schema["type"] in ("model", "dataclass", "typed-dict", "named-tuple") and "cls" in schema:
+            refuse_unread_fields(schema["cls"])
         return super().generate_inner(with_constraints_inside(schema, self.core_definitions))
 
     def model_fields_schema(self, schema: Any) -> dict[str, Any]:
