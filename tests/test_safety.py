@@ -198,6 +198,35 @@ def test_cancelling_from_another_thread() -> None:
         detent.compile(language, VOCABULARY, limits=limits, cancel=stop)
 
 
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("seconds", [None, 0.05])
+def test_cancelling_while_first_masks_are_tried(canonical: bool, seconds: float | None) -> None:
+    """Of this rule all time goes into masks, each of which is many short calls of the core."""
+    vocabulary = detent.load_model().vocabulary
+    language = detent.regex("(?=.*a.{25})(?=.*b.{25})(?=.*c.{24}).*d.{40}")
+    stop = detent.CancellationToken()
+    timer = threading.Timer(seconds or 0, stop.cancel)
+    timer.start()
+    if seconds is None:
+        timer.join()
+    with pytest.raises(detent.CancelledError):
+        detent.compile(language, vocabulary, canonical=canonical, cancel=stop)
+    timer.join()
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+def test_a_flag_cancels_compiling_alone(canonical: bool) -> None:
+    vocabulary = detent.load_model().vocabulary
+    stop = detent.CancellationToken()
+    guide = detent.compile(detent.regex("[a-z]{3} [0-9]{3}"), vocabulary, canonical=canonical, cancel=stop)
+    stop.cancel()
+    matcher = guide.matcher()
+    while not matcher.is_finished:
+        matcher.advance(matcher.allowed()[-1])
+    with pytest.raises(detent.CancelledError):
+        detent.compile(detent.regex("a"), vocabulary, canonical=canonical, cancel=stop)
+
+
 # --- Threads
 
 _PATTERNS = [r"[^a]{0,300}ab?", r"(?:\w+ ){1,50}\w+", r"(?:ab|ba)*1{2,40}", r"é*(?=a).{0,80}", "[ab]*a[ab]{5}"]

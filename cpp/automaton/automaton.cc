@@ -36,7 +36,8 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       horizon_(horizon) {
   const ForkGuard guard;
   if (limits.leaves_room) meter_.limit_total(limits.compile_steps());
-  meter_.restart(std::move(cancel));
+  meter_.set_cancel_flag(std::move(cancel));
+  meter_.restart();
   if (!known && (writable.alphabet != ByteSet::all() || writable.texts)) {
     exprs_.set_alphabet(writable.alphabet, writable.texts ? writable.token_bytes : ByteSet::all());
   }

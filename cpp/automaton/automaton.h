@@ -63,6 +63,8 @@ class Automaton {
   void adopt(Automaton& other, std::span<ExprId> states);
   // Ends compiling, which must leave room for decoding (Limits::leaves_room).
   void begin_decoding() { meter_.begin_decoding(); }
+  // Call once the language is compiled: its flag cancels no mask of decoding.
+  void drop_cancel_flag() { meter_.set_cancel_flag(nullptr); }
   // From this call on, all work together may take at most `steps` (Meter::limit_total).
   void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
   const Limits& limits() const { return meter_.limits(); }

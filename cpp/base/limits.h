@@ -39,8 +39,9 @@ class Meter {
         max_bytes_(share(limits, limits.memory_bytes, kFewBytes)) {}
 
   // Starts a new call: resets the steps, not the bytes and states. Throws `limit` where all calls together have reached
-  // their limit (limit_total).
-  void restart(std::shared_ptr<const CancelFlag> cancel = nullptr) {
+  // their limit (limit_total), and `cancelled` where the flag is set.
+  void restart() {
+    check_cancelled();
     if (steps_left_ != kNoTotal) {
       steps_left_ -= steps_;
       if (steps_left_ < 0) throw_total();
@@ -48,8 +49,10 @@ class Meter {
     steps_ = 0;
     max_steps_ = limits_.steps;
     next_poll_ = kPollInterval;
-    cancel_ = std::move(cancel);
   }
+
+  // From here on, calls end where this flag is set; null for none.
+  void set_cancel_flag(std::shared_ptr<const CancelFlag> flag) { cancel_ = std::move(flag); }
 
   // Ends this call after `steps` steps, where its limit is not smaller. The error is that of Limits::steps ("work").
   void limit_call(std::int64_t steps) {
@@ -142,6 +145,10 @@ class Meter {
     next_poll_ = std::min(steps_ + kPollInterval, std::max(steps_ + 1, max_steps_));
     if (steps_ > max_steps_) throw Error(ErrorKind::limit, "work", steps_, max_steps_);
     if (steps_ > steps_left_) throw_total();
+    check_cancelled();
+  }
+
+  void check_cancelled() const {
     if (cancel_ && cancel_->load(std::memory_order_relaxed)) throw Error(ErrorKind::cancelled, "work");
   }
 

@@ -10,7 +10,7 @@ namespace detent {
 class CanonicalConstraint::Call {
  public:
   explicit Call(CanonicalConstraint& constraint) : constraint_(constraint), lock_(constraint.mutex_) {
-    constraint.meter_.restart(constraint.cancel_);
+    constraint.meter_.restart();
   }
   ~Call() { constraint_.is_full_.store(constraint_.meter_.is_full(), std::memory_order_relaxed); }
   Call(const Call&) = delete;
@@ -26,7 +26,6 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
                                          std::shared_ptr<PretokenTransitions> transitions, const Limits& limits,
                                          std::shared_ptr<const CancelFlag> cancel)
     : transitions_(std::move(transitions)),
-      cancel_(std::move(cancel)),
       meter_(limits),
       language_{automaton, *transitions_, meter_},
       sets_(*transitions_, meter_),
@@ -38,11 +37,13 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       search_(language_, completions_, byte_fallback_, endings_),
       conjuncts_(automaton, meter_),
       known_completions_(language_, completions_, endings_, search_, conjuncts_, part),
-      masks_(language_, masks, greedy_, completions_, endings_, search_, conjuncts_, known_completions_) {}
+      masks_(language_, masks, greedy_, completions_, endings_, search_, conjuncts_, known_completions_) {
+  meter_.set_cancel_flag(std::move(cancel));
+}
 
 CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
                                          CanonicalConstraint& other)
-    : CanonicalConstraint(automaton, masks, part, other.transitions_, other.meter_.limits(), other.cancel_) {
+    : CanonicalConstraint(automaton, masks, part, other.transitions_, other.meter_.limits(), nullptr) {
   const Call call(other);
   masks_.continue_from(other.masks_);
   known_completions_.continue_from(other.known_completions_);

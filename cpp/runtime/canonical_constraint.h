@@ -54,6 +54,8 @@ class CanonicalConstraint {
   std::uint64_t cache_key() const { return transitions_->cache_key(); }
   // All work from here on counts against a limit of so many steps (Meter::limit_total).
   void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
+  // Call once the language is compiled: its flag cancels no mask of decoding.
+  void drop_cancel_flag() { meter_.set_cancel_flag(nullptr); }
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();
 
@@ -94,7 +96,6 @@ class CanonicalConstraint {
   void remove_dead_ends(ExprId state, std::uint32_t last, SplitPositionSets::Set& set);
 
   std::shared_ptr<PretokenTransitions> transitions_;
-  std::shared_ptr<const CancelFlag> cancel_;
   std::mutex mutex_;
   Meter meter_;
   std::atomic<bool> is_full_{false};

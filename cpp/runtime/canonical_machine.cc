@@ -59,7 +59,10 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }
-  if (part_) part_->begin_decoding();
+  if (part_) {
+    part_->begin_decoding();
+    part_->drop_cancel_flag();
+  }
   compute_first_mask();
   if (!part_) return;
   if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
@@ -73,6 +76,8 @@ void CanonicalMachine::compute_first_mask() {
   const Hash128 key = mix(mix(automaton.hash(language_.start()), kRefused), constraint_.cache_key());
   try_and_remember_refusal(vocabulary(), key, automaton.limits(), automaton.limits().compile_steps(),
                            [this] { try_first_steps(); });
+  language_.drop_cancel_flag();
+  constraint_.drop_cancel_flag();
 }
 
 void CanonicalMachine::try_first_steps() {

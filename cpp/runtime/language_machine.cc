@@ -137,6 +137,7 @@ void LanguageMachine::compute_first_mask() {
   const Limits& limits = automaton_.limits();
   try_and_remember_refusal(*vocabulary_, mix(automaton_.hash(start()), kRefused), limits, limits.trial_steps(),
                            [this] { try_first_masks(); });
+  drop_cancel_flag();
 }
 
 // Stores the mask only after all trials have succeeded.

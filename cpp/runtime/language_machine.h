@@ -80,6 +80,7 @@ class LanguageMachine final : public TokenMachine {
   void compute_first_mask();
   // Ends compiling; no other thread may use the machine yet.
   void begin_decoding() { automaton_.begin_decoding(); }
+  void drop_cancel_flag() { automaton_.drop_cancel_flag(); }
 
  private:
   bool has_every_byte() const { return vocabulary_->tokenizable_texts() == nullptr; }

@@ -17,6 +17,7 @@ PartBudgetMachine::PartBudgetMachine(std::shared_ptr<LanguageMachine> whole, con
       part_(part, vocabulary_, limits, cancel),
       part_tokens_(tokens) {
   part_.begin_decoding();
+  part_.drop_cancel_flag();
   const Node node{whole_->start(), part_.start()};
   if (fits(node, part_tokens_, kNoLimit)) return;
   std::uint32_t needed = tokens;

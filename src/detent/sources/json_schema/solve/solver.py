@@ -30,8 +30,8 @@ __all__ = ["Solver"]
 _MAX_COMPARISONS = 50_000
 """Of the schemas of oneOf beside other conditions: some 0.5 s. Without them, an alternative contains negations."""
 
-_MAX_COMPARED_CASES = 200_000
-"""Of the schemas of members and items: some 2 s. Without them, fewer conditions are plain."""
+_MAX_COMPARED_CASES = 50_000
+"""Of the schemas of members and items: some 0.5 s. Without them, fewer conditions are plain."""
 
 
 class Solver:
