@@ -94,35 +94,35 @@ void Budget::tighten(ExprId state, std::uint32_t enough, Allowance& allowance) {
     bounds_[state.value].tightened = allowance.work > 0 && (!known || known->tokens > enough);
     return;
   }
-  tighten_by_text(state);
-  const ExprId any_text = machine_.automaton().without_text(state);
-  if (any_text != state) tighten_inside_item(state);
-  allowance.work -= allowance.nodes_per_step * (machine_.automaton().work() - work_before);
+  constexpr std::int64_t kNodesPerByte = 8;  // of a text that is found and tokenized
+  std::int64_t bytes = tighten_by_text(state);
+  if (machine_.automaton().without_text(state) != state) bytes += tighten_inside_item(state);
+  allowance.work -= kNodesPerByte * bytes + allowance.nodes_per_step * (machine_.automaton().work() - work_before);
 }
 
 // Also bounds the states between these tokens, so that a matcher that follows them is never refused.
-void Budget::tighten_by_text(ExprId state) {
+std::int64_t Budget::tighten_by_text(ExprId state) {
   bounds_[state.value].tightened = true;
-  if (machine_.automaton().completion_bound(state) > kLongestCompletion) return;  // keep the bound by its bytes
-  const Vocabulary& vocabulary = machine_.vocabulary();
+  if (machine_.automaton().completion_bound(state) > kLongestCompletion) return 0;  // keep the bound by its bytes
   const std::optional<std::string> text = machine_.automaton().some_completion(state);
-  if (!text || !can_write(*text)) return;
-  const std::vector<std::uint32_t> tokens = vocabulary.fewest_tokens(*text);
+  if (!text || !can_write(*text)) return 0;
+  const std::vector<std::uint32_t> tokens = machine_.vocabulary().fewest_tokens(*text);
   if (lacks_text(state)) {
     Bounds& known = bounds(state);
     known.upper = std::min(known.upper, static_cast<std::uint32_t>(tokens.size()));
-    return;
+  } else {
+    note_tokens(state, tokens);
   }
-  note_tokens(state, tokens);
+  return std::ssize(*text);
 }
 
 // What a mask has allowed must fit after it, too: it counts completions that hold for most items.
-void Budget::tighten_inside_item(ExprId state) {
+std::int64_t Budget::tighten_inside_item(ExprId state) {
   const std::string item = machine_.automaton().item(state);
   const std::optional<std::string> text = completion_after_item(machine_.automaton().without_text(state), item);
-  if (text && can_write(*text) && repeats_no_item(*text, item)) {
-    note_tokens(state, machine_.vocabulary().fewest_tokens(*text));
-  }
+  if (!text || !can_write(*text) || !repeats_no_item(*text, item)) return 0;
+  note_tokens(state, machine_.vocabulary().fewest_tokens(*text));
+  return std::ssize(*text);
 }
 
 // Ends at a state whose completion is known already: that one is no longer.
@@ -259,7 +259,7 @@ std::optional<bool> Budget::decide_by_bounds(ExprId state, std::uint32_t tokens,
   // What completes whatever the text of an item is, completes after this one.
   const ExprId any_text = machine_.automaton().without_text(state);
   if (any_text != state) {
-    if (!bounds(any_text).tightened) tighten(any_text, tokens, allowance);
+    if (!bounds(any_text).tightened && allowance.work > 0) tighten(any_text, tokens, allowance);
     if (bounds(any_text).upper <= tokens) return true;
   }
   if (!has_every_byte() && !is_recursive(state)) return std::nullopt;
@@ -378,8 +378,15 @@ std::vector<std::uint32_t> Budget::shortest_completion(ExprId state) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   meter_.restart();
-  if (is_recursive(state)) return known_completion(state);
-  return search_exactly(state);
+  if (!is_recursive(state)) return search_exactly(state);
+  std::vector<std::uint32_t> found = known_completion(state);
+  while (has_alternatives() && !found.empty()) {
+    Allowance allowance{.work = kWorkWithRules};
+    const auto shorter = distances_.completion_within(state, static_cast<std::uint32_t>(found.size()) - 1, allowance);
+    if (!shorter) break;
+    found = distances_.tokens_from(shorter->id);
+  }
+  return found;
 }
 
 Budget::Allowance Budget::allowance_of_question() const {

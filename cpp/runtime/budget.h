@@ -65,7 +65,8 @@ class Budget {
 
   // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
   std::vector<std::uint32_t> short_completion(ExprId state);
-  // As above, but throws `limit` ("question_work") instead of a second best. With rules, known_completion().
+  // As above, but throws `limit` ("question_work") instead of a second best. With rules, the shortest that is found by
+  // the searches that a matcher makes at its start; with rules in lists of distinct items, known_completion().
   std::vector<std::uint32_t> shortest_completion(ExprId state);
   // Whether known_completion() gives one that the vocabulary can write.
   bool has_known_completion(ExprId state) const;
@@ -113,8 +114,9 @@ class Budget {
   // Returns null if the allowance is used up.
   const std::vector<ExprId>* successors(ExprId state, Allowance& allowance);
   void tighten(ExprId state, std::uint32_t enough, Allowance& allowance);
-  void tighten_by_text(ExprId state);
-  void tighten_inside_item(ExprId state);
+  // Both return the bytes of the text that was tokenized.
+  std::int64_t tighten_by_text(ExprId state);
+  std::int64_t tighten_inside_item(ExprId state);
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
   void note_alternative(ExprId state, AlternativeDistances::Known known);
   std::optional<bool> decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance);

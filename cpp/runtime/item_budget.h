@@ -25,43 +25,40 @@ class ItemBudget {
  public:
   // For the tokens that follow `state`; a completion has `tokens_after` tokens at most.
   ItemBudget(const Vocabulary& vocabulary, Automaton& automaton, Budget& budget, ExprId state,
-             std::uint32_t tokens_after)
-      : vocabulary_(vocabulary),
-        automaton_(automaton),
-        budget_(budget),
-        state_(state),
-        tokens_after_(tokens_after),
-        item_(automaton.item(state)),
-        string_(open_string(item_)) {}
+             std::uint32_t tokens_after);
 
   // Whether `next`, the state after a token, lacks the text of the item: then that text may tell that it fits.
   bool may_fit(ExprId next) const { return automaton_.has_open_item(next) && automaton_.without_text(next) == next; }
   // Whether a completion of such a state fits.
   bool fits(std::uint32_t id, ExprId next);
   // Whether the token ends the item and goes on: then the lengths depend on the text of the items.
-  bool ends_item(std::uint32_t id);
+  bool ends_item(std::uint32_t id) const { return with_separator_[id] && reads_on_after_item(id); }
+  bool has_escape(std::uint32_t id) const { return with_escape_[id]; }
 
  private:
   struct AfterItem {
+    bool is_searched = false;
     bool is_too_long = false;
     std::optional<std::string> completion;  // if it is known and fits
     ByteSet next;                           // the bytes that follow `string_` in this completion
+    int failures[2] = {};                   // tokens that lead here and do not fit: without escapes, and with some
   };
-  AfterItem find(ExprId next, std::string_view read);
+  void find(AfterItem& after, ExprId next, std::string_view read);
+  bool reads_on_after_item(std::uint32_t id) const;
   std::optional<std::string> item_after(std::uint32_t id) const {
-    return automaton_.item_after(automaton_.without_text(state_), item_, vocabulary_.bytes(id));
+    return automaton_.item_after(any_text_, item_, vocabulary_.bytes(id));
   }
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   Budget& budget_;
-  const ExprId state_;
+  const ExprId state_, any_text_;
   const std::uint32_t tokens_after_;
   Budget::Allowance allowance_{.work = 2'000'000};
   const std::string item_;
-  const std::string_view string_;                       // that the item ends in; empty if it ends in none
-  std::unordered_map<std::uint32_t, AfterItem> known_;  // by the state after the token
-  std::vector<bool> has_comma_;                         // by token, from the first question on
+  const std::vector<bool> with_separator_, with_escape_;  // by token; empty where the language has no lists
+  const std::string_view string_;                         // that the item ends in; empty if it ends in none
+  std::unordered_map<std::uint32_t, AfterItem> known_;    // by the state after the token
 };
 
 }  // namespace detent

@@ -1,7 +1,6 @@
 #include "runtime/language_machine.h"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -32,6 +31,15 @@ constexpr std::size_t kLongToken = 6;  // bytes
 
 bool searches(Automaton& automaton) {
   return automaton.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return has_conjuncts_that_search(exprs); });
+}
+
+// The state after bytes, from a state that lacks the text of the item that is being read, and lacks it, too.
+ExprId after_any_text(Automaton& automaton, ExprId state, std::string_view bytes) {
+  for (char byte : bytes) {
+    if (state == ExprSet::kEmpty) break;
+    state = automaton.row(state)[automaton.class_of()[static_cast<std::uint8_t>(byte)]];
+  }
+  return state;
 }
 
 }  // namespace
@@ -285,8 +293,8 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
     }
     list->push_back(tokens);
   };
-  const std::optional<StringTokens> string =
-      automaton_.has_lists() ? std::nullopt : StringTokens::find(*vocabulary_, automaton_, masks_, state);
+  const ExprId any_text = automaton_.without_text(state);
+  const std::optional<StringTokens> string = StringTokens::find(*vocabulary_, automaton_, masks_, any_text);
   const auto each_id = [&](const TokensToState& tokens, auto act) {
     if (const auto* token = std::get_if<std::uint32_t>(&tokens.tokens)) return for_each_id(*vocabulary_, *token, act);
     if (const auto* group = std::get_if<StringTokens::Group>(&tokens.tokens)) return string->each_id(*group, act);
@@ -294,10 +302,18 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
   };
   bool is_whole = true, removed = false;
   try {
-    if (automaton_.has_lists()) {
-      const auto visit_id = [&](std::uint32_t id, ExprId next) {
-        visit({item.ends_item(id) ? advance(state, vocabulary_->bytes(id)) : next, id});
-      };
+    const bool has_lists = automaton_.has_lists();
+    const auto visit_id = [&](std::uint32_t id, ExprId next) {
+      visit({has_lists && item.ends_item(id) ? advance(state, vocabulary_->bytes(id)) : next, id});
+    };
+    if (string) {
+      string->each_group([&](const StringTokens::Group& group) {
+        const ExprId next = after_any_text(automaton_, any_text, vocabulary_->bytes(group.id));
+        group.is_single() ? visit_id(group.id, next) : visit({next, group});
+        return false;
+      });
+      string->each_leaving(automaton_, visit_id);
+    } else if (has_lists) {
       walk(
           state,
           [&](std::uint32_t token, ExprId next) {
@@ -307,12 +323,6 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
             if (!subtree.used.contains(',')) return visit({next, &subtree});  // none ends an item
             any_whole_id(*vocabulary_, subtree, [&](std::uint32_t id) { visit_id(id, next); });
           });
-    } else if (string) {
-      string->each_group([&](const StringTokens::Group& group) {
-        visit({automaton_.advance(state, vocabulary_->bytes(group.id)), group});
-        return false;
-      });
-      string->each_leaving(automaton_, [&](std::uint32_t id, ExprId next) { visit({next, id}); });
     } else {
       walk(
           state, [&](std::uint32_t token, ExprId next) { visit({next, token}); },
@@ -330,23 +340,30 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
     for (std::size_t i = 0; i < visited.size(); ++i) row[i] &= visited[i];
   }
   search_open(verdicts, tokens_after, allowance);
-  // Tokens with escapes come last: each needs a completion of its own.
-  const auto has_escape = [&](const TokensToState& tokens) {
-    if (const auto* subtree = std::get_if<const Subtree*>(&tokens.tokens)) return (*subtree)->used.contains('\\');
-    return vocabulary_->bytes(std::get<std::uint32_t>(tokens.tokens)).find('\\') != std::string::npos;
-  };
-  if (automaton_.has_lists()) std::ranges::stable_partition(refused, std::not_fn(has_escape));
   std::erase_if(open, [&](const TokensToState& tokens) { return *verdicts[tokens.state.value]; });
+  std::vector<std::pair<std::uint32_t, ExprId>> escapes;  // each needs a completion of its own: they come last
+  const auto decide_with_text = [&](std::uint32_t id, ExprId next) {
+    if (item.fits(id, next)) return;
+    row[id >> 5] &= ~(1u << (id & 31));
+    removed = true;
+  };
   for (const auto* found : {&refused, &open}) {
     for (const TokensToState& tokens : *found) {
-      const bool may_fit = item.may_fit(tokens.state);
+      const ExprId next = tokens.state;
+      const bool may_fit = item.may_fit(next);
       each_id(tokens, [&](std::uint32_t id) {
-        if (may_fit && item.fits(id, tokens.state)) return;
-        row[id >> 5] &= ~(1u << (id & 31));
-        removed = true;
+        if (may_fit && item.has_escape(id)) {
+          escapes.emplace_back(id, next);
+        } else if (may_fit) {
+          decide_with_text(id, next);
+        } else {
+          row[id >> 5] &= ~(1u << (id & 31));
+          removed = true;
+        }
       });
     }
   }
+  for (const auto& [id, next] : escapes) decide_with_text(id, next);
   if (removed) allow_known_completion(state, tokens_after + 1, row);
   if (!is_whole) {
     const std::span<const std::uint32_t> words(row, vocabulary_->word_count());

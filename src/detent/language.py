@@ -398,8 +398,10 @@ class Language(Generic[T_co]):
         """Return the least number of tokens that write a text, end-of-text not counted.
 
         Searches breadth first over token steps: costs a walk over the vocabulary for each state on the way. Raises
-        `LimitError` where this takes too long; the length of a matcher's `completion` is an upper bound. That length is
-        returned for rules that call themselves, which have infinitely many states.
+        `LimitError` where this takes too long; the length of a matcher's `completion` is an upper bound.
+
+        Rules that call themselves have infinitely many states, so that the search ends early: the number is the least
+        that it has found. Where such rules are items of a list of distinct items, it is that of a known completion.
         """
         with _within_a_question("finding the fewest tokens", "take the length of a matcher's completion()"):
             return len(self._machine(vocabulary).shortest())
