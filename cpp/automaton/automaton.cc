@@ -12,6 +12,7 @@
 #include "automaton/tokenizable_search.h"
 #include "expr/horizon.h"
 #include "expr/parts.h"
+#include "expr/row_scan.h"
 
 namespace detent {
 
@@ -130,15 +131,15 @@ const ExprId* Automaton::publish(ExprId state, std::int64_t max_steps) {
     live_loops_.mark_live(state, row);
     ExprId last = ExprSet::kEmpty;
     bool last_is_live = false;
-    for (std::uint32_t c = 0; c < class_count(); ++c) {
+    any_successor(row, class_count(), [&](std::uint32_t c) {
       const ExprId next = row[c];
-      if (next == ExprSet::kEmpty) continue;
       if (next != last) {
         last = next;
         last_is_live = liveness_.live(next);
       }
       if (!last_is_live) row[c] = ExprSet::kEmpty;
-    }
+      return false;
+    });
     add_state_slots();
     slots_[state.value].row.store(row, std::memory_order_release);
     return row;

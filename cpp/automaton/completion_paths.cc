@@ -10,6 +10,7 @@
 
 #include "automaton/alternatives.h"
 #include "expr/lengths.h"
+#include "expr/row_scan.h"
 
 namespace detent {
 namespace {
@@ -119,15 +120,15 @@ std::optional<CompletionPaths::Path> CompletionPaths::descend(ExprId state) {
   while (!is_end(state)) {
     const ExprId* row = derivatives_.row(nearest_alternative(state));
     std::uint32_t least = Liveness::kDead;
-    unsigned best = 0;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const ExprId to = row[class_of[byte]];
-      if (to == ExprSet::kEmpty || (byte > 0 && to == row[class_of[byte - 1]])) continue;
-      const std::uint32_t found = length_of(to);
-      if (found >= least) continue;
+    std::uint8_t best = 0;
+    any_successor(row, derivatives_.class_count(), [&](std::uint32_t c) {
+      if (c > 0 && row[c] == row[c - 1]) return false;
+      const std::uint32_t found = length_of(row[c]);
+      if (found >= least) return false;
       least = found;
-      best = byte;
-    }
+      best = derivatives_.representative(c);
+      return false;
+    });
     if (least >= length) return std::nullopt;
     length = least;
     text += static_cast<char>(best);

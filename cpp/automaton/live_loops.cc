@@ -18,6 +18,7 @@
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "expr/parts.h"
+#include "expr/row_scan.h"
 
 namespace detent {
 namespace {
@@ -74,13 +75,14 @@ bool LiveLoops::has_every_character(const Loop& loop) const {
 
 void LiveLoops::mark_live(ExprId state, const ExprId* row) {
   const auto is_unknown = [this](ExprId next) { return next != ExprSet::kEmpty && !liveness_.is_known(next); };
-  if (std::none_of(row, row + derivatives_.class_count(), is_unknown)) return;
+  const auto is_unknown_after = [&](std::uint32_t c) { return is_unknown(row[c]); };
+  if (!any_successor(row, derivatives_.class_count(), is_unknown_after)) return;
   const Loop loop = find(state);
-  for (unsigned byte = 0; byte < 256; ++byte) {
+  loop.first.each([&](std::uint8_t byte) {
     const ExprId next = row[derivatives_.class_of()[byte]];
-    if (!loop.first.contains(static_cast<std::uint8_t>(byte)) || !is_unknown(next)) continue;
+    if (!is_unknown(next)) return;
     liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxContinuationBytes));
-  }
+  });
 }
 
 LiveLoops::Root LiveLoops::root_of(ExprId state) {

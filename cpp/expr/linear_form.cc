@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "expr/derivative.h"
+#include "expr/row_scan.h"
 
 namespace detent {
 namespace {
@@ -240,15 +241,15 @@ void Derivatives::add_residuals(ExprId id) {
 // The first row goes to `out`, which costs less than pairs do.
 void Derivatives::add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_first) {
   ExprId residual = ExprSet::kEmpty;
-  for (std::uint32_t c = 0; c < class_count_; ++c) {
-    if (row[c] == ExprSet::kEmpty) continue;
+  any_successor(row, class_count_, [&](std::uint32_t c) {
     if (c == 0 || row[c] != row[c - 1]) residual = exprs_.concat(row[c], tail);
     if (is_first) {
       out[c] = residual;
     } else {
       pairs_.emplace_back(static_cast<std::uint8_t>(c), residual);
     }
-  }
+    return false;
+  });
 }
 
 void Derivatives::unite_pairs(ExprId* out) {

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "automaton/automaton.h"
 #include "base/limits.h"
+#include "expr/row_scan.h"
 #include "runtime/pretoken_transitions.h"
 #include "runtime/trie_walk.h"
 
@@ -42,9 +45,27 @@ struct TokenizedLanguage {
   template <class Visit>
   bool any_byte(ExprId state, Visit visit) const {
     const ExprId* row = automaton.row(state);
+    const std::array<std::uint8_t, 256>& class_of = automaton.class_of();
     meter.step(32);
+    std::uint32_t count = 0, only = 0;
+    any_successor(row, automaton.class_count(), [&](std::uint32_t c) {
+      only = c;
+      return ++count == 2;
+    });
+    if (count == 0) return false;
+    if (count == 1) {  // inside a word
+      const std::uint8_t* const begin = class_of.data();
+      const std::uint8_t* const end = begin + class_of.size();
+      for (const std::uint8_t* at = begin; at != end; ++at) {
+        at = static_cast<const std::uint8_t*>(
+            std::memchr(at, static_cast<int>(only), static_cast<std::size_t>(end - at)));
+        if (!at) return false;
+        if (visit(static_cast<std::uint8_t>(at - begin), row[only])) return true;
+      }
+      return false;
+    }
     for (unsigned byte = 0; byte < 256; ++byte) {
-      const ExprId to = row[automaton.class_of()[byte]];
+      const ExprId to = row[class_of[byte]];
       if (to != ExprSet::kEmpty && visit(static_cast<std::uint8_t>(byte), to)) return true;
     }
     return false;
