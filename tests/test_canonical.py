@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import string
 
 import numpy as np
 import pytest
@@ -432,6 +433,34 @@ def test_many_required_members_in_any_order_take_few_states():
         assert token in allowed(matcher)
         matcher.advance(token)
     assert END in allowed(matcher)
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+def test_words_over_many_byte_classes(canonical: bool) -> None:
+    """Rows of 60 byte classes, where most states have one successor: a class of one byte, or of the three of XYZ."""
+    vocabulary = detent.load_model().vocabulary
+    letters = string.ascii_letters.replace("X", "").replace("Y", "").replace("Z", "") + string.digits
+    words = [
+        letters[i] + letters[(7 * i + 3) % len(letters)] + last + letters[(11 * i + 5) % len(letters)]
+        for i in range(len(letters))
+        for last in "XYZ"
+    ]
+    kept = [word for word in words if ord(word[-1]) % 3]  # the others are dead from their first byte on
+    language = detent.choice(*words) & detent.regex(f"...[{''.join(each for each in letters if ord(each) % 3)}]")
+    guide = detent.compile(language, vocabulary, canonical=canonical)
+    texts = {word: vocabulary.encode_canonical(word) for word in kept}
+    tokens = [vocabulary.token_bytes(token_id) for token_id in range(len(vocabulary))]
+    for ids in {tuple(found[:length]) for found in texts.values() for length in range(len(found))}:
+        matcher = guide.matcher()
+        for token_id in ids:
+            matcher.advance(token_id)
+        text = b"".join(tokens[token_id] for token_id in ids).decode()
+        if canonical:
+            expected = {found[len(ids)] for found in texts.values() if tuple(found[: len(ids)]) == ids}
+        else:
+            rests = {word[len(text) : end].encode() for word in kept if word.startswith(text) for end in range(5)}
+            expected = {token_id for token_id, token in enumerate(tokens) if token and token in rests}
+        assert set(matcher.allowed().tolist()) == expected, text
 
 
 def test_what_is_refused():
