@@ -84,6 +84,19 @@ def test_what_is_shared_stays_shared() -> None:
     assert pickle.loads(data)._node == made._node
 
 
+def test_equal_nodes_have_equal_bytes_whatever_they_share() -> None:
+    def make() -> _core.Node:
+        return _core.repeat(_core.union([_core.literal(b"ab"), _core.literal(b"cd")]), 0, None)
+
+    part = make()
+    shared, separate = (
+        _core.concat([left, _core.literal(b"x"), right]) for left, right in ((part, part), (make(), make()))
+    )
+    assert shared == separate
+    assert shared.to_bytes() == separate.to_bytes()
+    assert _core.node_from_bytes(shared.to_bytes()) == shared
+
+
 def test_values_come_along() -> None:
     day = Language(detent.regex("[0-9-]{10}")._node, "date", date.fromisoformat)
     back = pickle.loads(pickle.dumps(day))

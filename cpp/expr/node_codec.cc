@@ -180,7 +180,14 @@ NodeRef make_node(NodeKind kind, Fields fields) {
   return Node::empty();
 }
 
-void write_node(std::string& out, const Node& node, const std::unordered_map<const Node*, std::uint64_t>& numbers) {
+struct LowBits {
+  std::size_t operator()(const Hash128& hash) const { return hash.low; }
+};
+// By structure: equal parts are written once, so that equal nodes have equal bytes, whichever parts they share.
+using Numbers = std::unordered_map<Hash128, std::uint64_t, LowBits>;
+Hash128 key_of(const Node& node) { return {node.hash().low + (node.is_text() ? 1 : 0), node.hash().high}; }
+
+void write_node(std::string& out, const Node& node, const Numbers& numbers) {
   const Layout layout = layout_of(node.kind());
   put(out, static_cast<std::uint64_t>(node.kind()));
   if (layout.set) {
@@ -194,31 +201,31 @@ void write_node(std::string& out, const Node& node, const std::unordered_map<con
   }
   if (layout.flag) put(out, node.kind() == NodeKind::concat ? node.is_text() : node.negative());
   put(out, node.children().size());
-  for (const NodeRef& child : node.children()) put(out, numbers.at(child.get()));
+  for (const NodeRef& child : node.children()) put(out, numbers.at(key_of(*child)));
 }
 
 }  // namespace
 
 std::string encode_node(const NodeRef& root) {
   std::string body;
-  std::unordered_map<const Node*, std::uint64_t> numbers;
+  Numbers numbers;
   std::vector<const Node*> pending{root.get()};
   while (!pending.empty()) {
     const Node* node = pending.back();
-    if (numbers.contains(node)) {
+    if (numbers.contains(key_of(*node))) {
       pending.pop_back();
       continue;
     }
     bool ready = true;
     for (const NodeRef& child : node->children()) {
-      if (numbers.contains(child.get())) continue;
+      if (numbers.contains(key_of(*child))) continue;
       pending.push_back(child.get());
       ready = false;
     }
     if (!ready) continue;
     pending.pop_back();
     write_node(body, *node, numbers);
-    numbers.emplace(node, numbers.size());
+    numbers.emplace(key_of(*node), numbers.size());
   }
   std::string out(kMagic);
   put(out, numbers.size());
