@@ -437,13 +437,13 @@ def test_many_required_members_in_any_order_take_few_states():
 
 @pytest.mark.parametrize("canonical", [False, True])
 def test_words_over_many_byte_classes(canonical: bool) -> None:
-    """Rows of 60 byte classes, where most states have one successor: a class of one byte, or of the three of XYZ."""
+    """Rows of 60 byte classes, where most states have one successor: a class of one byte, or of e, n and s, which merge."""
     vocabulary = detent.load_model().vocabulary
-    letters = string.ascii_letters.replace("X", "").replace("Y", "").replace("Z", "") + string.digits
+    letters = "".join(each for each in string.ascii_letters + string.digits if each not in "ens")
     words = [
         letters[i] + letters[(7 * i + 3) % len(letters)] + last + letters[(11 * i + 5) % len(letters)]
         for i in range(len(letters))
-        for last in "XYZ"
+        for last in "ens"
     ]
     kept = [word for word in words if ord(word[-1]) % 3]  # the others are dead from their first byte on
     language = detent.choice(*words) & detent.regex(f"...[{''.join(each for each in letters if ord(each) % 3)}]")
