@@ -437,7 +437,7 @@ def test_many_required_members_in_any_order_take_few_states():
 
 @pytest.mark.parametrize("canonical", [False, True])
 def test_words_over_many_byte_classes(canonical: bool) -> None:
-    """Rows of 60 byte classes, where most states have one successor: a class of one byte, or of e, n and s, which merge."""
+    """Rows of 60 byte classes; most states have one successor: a class of one byte, or of e, n and s, which merge."""
     vocabulary = detent.load_model().vocabulary
     letters = "".join(each for each in string.ascii_letters + string.digits if each not in "ens")
     words = [
