@@ -57,17 +57,12 @@ class CanonicalSlices::SliceWalk {
       verdicts_of[state_of.size() - 1] = bounds_.targets_of(state_of.back()).verdicts.data();
     }
     std::vector<std::uint32_t> accepted(vocabulary_.word_count()), closing(vocabulary_.word_count());
-    // The loop reads a state and a target for each token.
-    const std::uint8_t* const index_of = states.state_of.data();
-    const std::span<const std::uint16_t> targets = bounds_.targets();
-    const std::size_t refused_target = bounds_.target_count();
     for (std::uint32_t word = 0; word < accepted.size(); ++word) {
       const std::uint32_t first = word * 32, last = std::min(first + 32, vocabulary_.size());
       std::uint32_t accepted_here = 0, closing_here = 0;  // the memory of a bit mask is written once for all its tokens
       for (std::uint32_t token = first; token < last; ++token) {
-        const std::uint8_t index = index_of[token];
-        const std::size_t target =
-            targets.empty() ? bounds_.target_of(token) : std::min<std::size_t>(targets[token], refused_target);
+        const std::uint8_t index = states.state_of[token];
+        const std::size_t target = bounds_.target_of(token);
         Verdict verdict = verdicts_of[index][target];
         if (verdict > Verdict::accepted) verdict = decide(token, state_of[index], target);
         const bool is_closing = verdict == Verdict::closing;

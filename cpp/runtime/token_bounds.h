@@ -87,8 +87,6 @@ class ContextFreeBounds {
   std::size_t target_of(std::uint32_t token) const {
     return std::min<std::size_t>(row_.target_of(token), row_.targets.size());
   }
-  // The same for all tokens as an array, where an entry may be above the count; empty inside a character.
-  std::span<const std::uint16_t> targets() const { return row_.dense; }
   // Whether the tokens that lead to a target end inside a character.
   bool inside_character(std::size_t target) const {
     return target < row_.targets.size() && row_.targets[target].decoded().inside_character();

@@ -190,7 +190,7 @@ class Bounds:
 
 
 def _schemas_of_any(assertions: Assertions) -> Sequence[SignedSchema] | None:
-    """Return the schemas of an anyOf, or one schema in place, without any other assertion; else None."""
+    """Return the schemas of an anyOf, or of one `$ref` or allOf; None if there is another assertion beside."""
     if assertions._replace(disjunctions=()).has_local() or len(assertions.disjunctions) + len(assertions.in_place) != 1:
         return None
     if assertions.in_place:
