@@ -60,6 +60,9 @@ def test_languages_guides_tables_and_rules() -> None:
     assert detent.draw_automaton(detent.stack_tables([table, table])).edges == detent.draw_automaton(table).edges  # type: ignore[list-item]
     with pytest.raises(detent.LimitError, match="max_states=64"):
         detent.draw_automaton(detent.regex("a{80}"))
+    with pytest.raises(detent.LimitError, match="calls itself have no end") as caught:
+        detent.draw_automaton(detent.grammar('start: "(" start? ")"'))
+    assert caught.value.subject == "states"
     with pytest.raises(detent.ArgumentError, match="for a vocabulary"):
         detent.draw_automaton(called & detent.regex("[01]"))
     with pytest.raises(detent.ArgumentError, match="got int"):

@@ -150,15 +150,27 @@ def draw_automaton(
     _check_limit(max_states)
     if isinstance(rule, UserDfa):
         return _of_automaton(rule, vocabulary, max_states)
+    try:
+        return draw_table(_table(rule, vocabulary), max_states, in_bytes=isinstance(rule, Language))
+    except LimitError as error:
+        if error.subject == "max_states" and error.limit != max_states:  # of the table, before equal states are one
+            raise LimitError(
+                f"the automaton has over {error.limit} states before equal ones are merged: too many for a drawing. "
+                "The states of a rule that calls itself have no end; draw a part of it",
+                subject="states",
+                limit=error.limit,
+            ) from None
+        raise
+
+
+def _table(rule: object, vocabulary: Vocabulary | None) -> TokenDfa:
     if isinstance(rule, Language):
-        return draw_table(table_by_bytes(rule), max_states, in_bytes=True)
+        return table_by_bytes(rule)
     if isinstance(rule, TokenConstraint):
-        table = _by_tokens(rule, vocabulary)
-    elif isinstance(rule, Guide):
-        table = rule.to_table()
-    else:
-        raise ArgumentError(f"draw_automaton needs a language, guide, table or token_table, got {type(rule).__name__}")
-    return draw_table(table, max_states, in_bytes=False)
+        return _by_tokens(rule, vocabulary)
+    if isinstance(rule, Guide):
+        return rule.to_table()
+    raise ArgumentError(f"draw_automaton needs a language, guide, table or token_table, got {type(rule).__name__}")
 
 
 def _by_tokens(rule: TokenConstraint, vocabulary: Vocabulary | None) -> TokenDfa:

@@ -120,6 +120,7 @@ def test_syntax(text, accepted, refused, lexer):
         ('A: & "a"\nstart: A', 1, 4, "before the &"),
         ('start "a"', 1, 7, "colon is missing"),
         ('start: "a" ^', 1, 12, "no meaning"),
+        ('start: "z".."a"', 1, 8, "a range goes up"),
     ],
 )
 def test_errors_show_the_place(text, line, column, words):

@@ -228,7 +228,10 @@ def test_few_multiples_of_divisors_with_many_remainders_are_listed(multiples, no
             assert language.accepts(text) == holds, text
             if value % 1 == 0 and value:
                 assert language.accepts(f"{text}.0") == (holds and not (written and integer)), text
-                assert language.accepts(f"{text}.00") == (holds and not written), text
+                assert language.accepts(f"{text}.00") == (holds and not (written and integer)), text
+                assert language.accepts(f"{text}.{17 * '0'}") == (holds and not written), text
+            elif value:
+                assert language.accepts(f"{text}00") == holds, text
     assert count > 0 or integer
 
 

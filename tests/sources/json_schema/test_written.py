@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import example, given, settings
@@ -17,6 +17,7 @@ from detent.queries import ByteDfa
 from detent.sources.json_schema.emit import numbers
 from detent.sources.json_schema.emit.written_numbers import WRITTEN_NUMBER
 from detent.sources.nodes import UTF8, concat
+from detent.sources.regex import regex
 
 ANYTHING = detent.json_schema(True)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -89,7 +90,7 @@ def test_no_other_text_is_written(value: Any, seed: int) -> None:
 
 
 FOREIGN_NUMBERS = """
-    1.00 1. -0 01 1E5 1e5 1e+05 1.0e+20 0.10 0.0000000000001 1e-05000 1e400 5e-400 12345678901234567.5 1.5e+10
+    1. -0 01 1E5 1e5 1e+05 1.0e+20 0.0000000000001 1e-05000 1e400 5e-400 12345678901234567.5 1.5e+10
 """.split()
 FOREIGN_NUMBERS += ["1." + "0" * 491, "1." + "3" * 40, "0." + "0" * 491 + "1"]
 FOREIGN_STRINGS = r"""
@@ -118,15 +119,41 @@ def test_integers_are_digits() -> None:
 
 def test_bounded_numbers() -> None:
     share = detent.json_schema({"type": "number", "minimum": 0, "maximum": 1})
-    for text in ("0", "0.0", "-0.0", "1", "1.0", "0.5", "1e-07", "1e-7", "0.30000000000000004"):
+    for text in ("0", "0.0", "-0.0", "1", "1.0", "1.00", "0.5", "0.50", "0.00", "1e-07", "1e-7", "0.30000000000000004"):
         assert share.accepts(text), text
-    for text in ("0.50", "1.00", "5e-1", "0." + "0" * 491 + "1", "1.1", "-0"):
+    for text in ("1.01", "5e-1", "0." + "0" * 491 + "1", "1.1", "-0"):
         assert not share.accepts(text), text
     price = detent.json_schema({"type": "number", "multipleOf": 0.01, "minimum": 0})
-    assert [price.accepts(text) for text in ("19.99", "19.9", "19.0", "19", "19.90", "19.00", "0.05")] == [
-        *(True, True, True, True),
-        *(False, False, True),
-    ]
+    for text in ("19.99", "19.9", "19.0", "19", "19.90", "19.00", "19.900", "0.05", "0.00"):
+        assert price.accepts(text), text
+    for text in ("19.999", "19.001", "-0.01", "19.9" + 16 * "0"):
+        assert not price.accepts(text), text
+
+
+def test_zeros_at_the_end_of_a_price_are_written() -> None:
+    class Item(NamedTuple):
+        price: Decimal
+        weight: float
+
+    items = detent.json_schema(Item)
+    assert items.parse('{"price": 12.50, "weight": 3.10}') == Item(Decimal("12.50"), 3.1)
+    assert ANYTHING.accepts("[12.50, 100.00, -0.50, 0.00]")
+    assert not ANYTHING.accepts("12.5" + 16 * "0") and not ANYTHING.accepts(
+        "0." + 7 * "0"
+    )  # a model must not go on for ever
+
+
+@pytest.mark.parametrize("divisor", ["0.01", "0.5", "0.25", "2.5", "3", "0.003", "0.000001"])
+@pytest.mark.parametrize(
+    "bounds", [{}, {"minimum": Decimal("1.5"), "maximum": Decimal("90.25")}, {"exclusive_minimum": Decimal(-3)}]
+)
+def test_multiples_have_the_fractions_of_other_numbers(divisor: str, bounds: dict[str, Decimal]) -> None:
+    written = numbers.number_node(integer=False, written=True, multiples=(Decimal(divisor),), **bounds)
+    every = numbers.number_node(integer=False, written=False, multiples=(Decimal(divisor),), **bounds)
+    expected = _core.intersection([WRITTEN_NUMBER, every, _core.complement(regex(r"-?[0-9]+\.[0-9]{17,}")._node)])
+    assert written is not None and Language(expected, "expected") <= Language(written, "written")
+    long_integers = _core.complement(regex("-?[0-9]{17,}.*")._node)
+    assert Language(_core.intersection([written, long_integers]), "written") <= Language(expected, "expected")
 
 
 BOUNDS = st.builds(lambda digits, zeros: Decimal(digits).scaleb(zeros), st.integers(1, 999), st.integers(-9, 20))

@@ -152,12 +152,7 @@ def literal_pattern(value: object, offset: int, source: GrammarText, limits: Lim
     if isinstance(value, Special):
         return Pattern(value.name, node=_core.special(value.name.encode()))
     if isinstance(value, Range):
-        ends = [unescaped(end, source, offset) for end in (value.first, value.last)]
-        if any(len(end) != 1 for end in ends):
-            source.malformed("a range goes from one character to another", offset, 'write "a".."z"')
-        if any(_SURROGATE.search(end) for end in ends):
-            source.malformed("half of a surrogate pair in a range", offset, "write the character itself")
-        pattern = Pattern(f"[{value.first}-{value.last}]", limits=limits)
+        pattern = _range_pattern(value, offset, source, limits)
     else:
         assert isinstance(value, Literal)  # noqa: S101 - the reader puts nothing else there
         if value.is_regex and "\n" in value.text and "x" not in value.flags:
@@ -173,6 +168,18 @@ def literal_pattern(value: object, offset: int, source: GrammarText, limits: Lim
         except (PatternSyntaxError, UnsupportedError) as error:
             raise _in_grammar(error, source, offset) from None
     return pattern
+
+
+def _range_pattern(value: Range, offset: int, source: GrammarText, limits: Limits) -> Pattern:
+    ends = [unescaped(end, source, offset) for end in (value.first, value.last)]
+    if any(len(end) != 1 for end in ends):
+        source.malformed("a range goes from one character to another", offset, 'write "a".."z"')
+    if any(_SURROGATE.search(end) for end in ends):
+        source.malformed("half of a surrogate pair in a range", offset, "write the character itself")
+    if ends[0] > ends[1]:
+        remedy = f'write "{value.last}".."{value.first}"'
+        source.malformed("a range goes up from one character to another", offset, remedy)
+    return Pattern(f"[{value.first}-{value.last}]", limits=limits)
 
 
 def _in_grammar(error: DetentError, source: GrammarText, offset: int) -> DetentError:

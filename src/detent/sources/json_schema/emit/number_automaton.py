@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 from detent import _core
 from detent.errors import LimitError
 from detent.sources.json_schema.emit.intervals import HalfLine
+from detent.sources.json_schema.emit.written_numbers import MAX_FRACTION_DIGITS
 
 __all__ = ["MAX_STATES", "Divisors", "FractionPart", "magnitudes", "split"]
 
@@ -34,7 +35,7 @@ _Remainders: TypeAlias = tuple[int, ...]
 
 
 class FractionPart(Enum):
-    """The allowed fractions: any, those without trailing zeros but `.0`, or none."""
+    """The allowed fractions: any, those of at most 16 digits (more if divisors have more), or none."""
 
     ANY = auto()
     WRITTEN = auto()
@@ -56,7 +57,6 @@ class _State(NamedTuple):
     count: int  # type: ignore[assignment]  # digits of the current part, as far as they matter
     order: tuple[int, ...]  # the comparison of the number so far with each cut
     remainders: _Remainders | None  # None: no continuation is a multiple
-    ends_in_zero: bool = False  # after the second digit of a fraction, where trailing zeros are not allowed
 
 
 class _Transitions(NamedTuple):
@@ -107,6 +107,7 @@ class _Builder:
         self.of = (divisors.of,) if divisors.of > 1 else ()
         self.moduli = (*self.of, *divisors.none_of)
         self.scale = divisors.decimal_places if self.has_end or self.moduli else 0
+        self.most = max(self.scale, MAX_FRACTION_DIGITS) if fraction is FractionPart.WRITTEN else None
         self.horizon = max(self.scale, max((len(str(modulus)) for modulus in self.moduli), default=0))
         self.ids: dict[object, int] = {}
         self._completions: dict[object, object] = {}
@@ -127,7 +128,7 @@ class _Builder:
     def number(self, state: _State) -> int:
         """Return the id of a state; equivalent states have one id."""
         remainders = self.distinguishing(state) if self.moduli else state.remainders
-        key = (state.phase, state.count, state.order, remainders, state.ends_in_zero)
+        key = (state.phase, state.count, state.order, remainders)
         known = self.ids.get(key)
         if known is None:
             if len(self.states) == MAX_STATES:
@@ -145,7 +146,7 @@ class _Builder:
         """Return, for each remainder and number of further digits, the digits that complete a multiple."""
         if state.remainders is None:
             return None
-        left = -1 if state.phase < 3 else self.scale - state.count
+        left = -1 if state.phase < 3 else max(self.scale - state.count, 0)
         key = (left, state.remainders)
         known = self._completions.get(key)
         if known is None:
@@ -198,6 +199,8 @@ class _Builder:
     def fraction_digit(self, state: _State, digit: int) -> int:
         index = state.count
         remainders = state.remainders
+        if index == self.most:
+            return -1
         if remainders is not None and index < self.scale:
             remainders = self.divide(remainders, digit)
         elif digit and self.has_end:
@@ -212,12 +215,11 @@ class _Builder:
                 other = digits[index] if index < len(digits) else 0
                 order[cut] = (digit > other) - (digit < other)
                 is_open |= digit == other
-        # The count matters until every comparison is decided and the digits of the divisors are read.
-        enough = 0 if remainders is None else self.scale
+        # The count matters until every comparison is decided, the digits of the divisors are read, and none may follow.
+        enough = self.most or (0 if remainders is None else self.scale)
         if is_open:
             enough = max(enough, self.deepest)
-        ends_in_zero = self.fraction is FractionPart.WRITTEN and digit == 0 and state.phase == 4
-        return self.number(_State(4, min(index + 1, enough), tuple(order), remainders, ends_in_zero))
+        return self.number(_State(4, min(index + 1, enough), tuple(order), remainders))
 
     def divide(self, remainders: _Remainders | None, digit: int) -> _Remainders | None:
         if not remainders:
@@ -225,7 +227,7 @@ class _Builder:
         return tuple([(value * 10 + digit) % modulus for value, modulus in zip(remainders, self.moduli, strict=True)])
 
     def accepts(self, state: _State) -> bool:
-        if state.phase in (0, 3) or state.ends_in_zero:
+        if state.phase in (0, 3):
             return False
         order, read = (self.order_of_integer(state), 0) if state.phase < 3 else (state.order, state.count)
         below, exact = 0, False
@@ -237,7 +239,7 @@ class _Builder:
             return False
         if not state.remainders:
             return True
-        scale = 10 ** (self.scale - read)
+        scale = 10 ** max(self.scale - read, 0)
         whole = [value * scale % modulus == 0 for value, modulus in zip(state.remainders, self.moduli, strict=True)]
         return all(whole[: len(self.of)]) and not any(whole[len(self.of) :])
 

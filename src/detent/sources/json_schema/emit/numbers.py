@@ -25,6 +25,7 @@ from detent.sources.json_schema.emit.intervals import HalfLine, Interval, Number
 from detent.sources.json_schema.emit.number_automaton import MAX_STATES, Divisors, FractionPart, magnitudes, split
 from detent.sources.json_schema.emit.written_numbers import (
     LARGE,
+    MAX_FRACTION_DIGITS,
     SMALL,
     WRITTEN_DIGITS,
     WRITTEN_INTEGER,
@@ -399,12 +400,14 @@ def _multiples(
 ) -> _core.Node | None:
     zero = _zero(integer, True) if written else _zero(bool(divisors.of), False)
     texts = [zero] if line.has_zero and not is_zero_out else []
-    fraction = FractionPart.ANY if not written else FractionPart.NONE if integer else FractionPart.WRITTEN
+    fraction = FractionPart.ANY
+    if written and divisors.of:
+        fraction = FractionPart.NONE if integer else FractionPart.WRITTEN
     for sign, half in (("", line.positive), ("-", line.negative)):
         found = None if half.is_empty() else _multiples_of(half, divisors, fraction)
         if found is None:
             continue
-        if fraction is FractionPart.WRITTEN and not divisors.of:  # any fraction, which a divisor would bound
+        if written and not divisors.of:  # digits without end, which a divisor would bound
             found = _core.intersection([WRITTEN_DIGITS, found])
             if min(divisors.none_of) >= SMALL * 10**divisors.decimal_places:  # no multiple has a small exponent
                 found = union(found, *_written_exponents(WRITTEN_SMALL, Decimal(0), SMALL, half))
@@ -423,10 +426,11 @@ def _multiples_of(half: HalfLine, divisors: Divisors, fraction: FractionPart) ->
         whole, digits = split(value)
         if fraction is FractionPart.ANY:
             texts.append(concat(whole, concat(f".{digits}", _ZEROS) if digits else _NO_FRACTION))
-        elif digits:
-            texts.append(union(f"{whole}.{digits}"))
+        elif fraction is FractionPart.NONE:
+            texts.append(union(whole))
         else:
-            texts.append(union(whole) if fraction is FractionPart.NONE else union(whole, f"{whole}.0"))
+            zeros = repeat("0", 0, max(MAX_FRACTION_DIGITS - len(digits), 0))
+            texts.append(concat(whole, concat(f".{digits}", zeros) if digits else optional(concat(".0", zeros))))
     return union(*texts) if texts else None
 
 

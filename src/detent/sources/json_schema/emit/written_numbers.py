@@ -1,7 +1,8 @@
 r"""Numbers as the serialisers of Python and JavaScript write them.
 
 - An integer is its digits, without a sign of zero.
-- A float has at most 17 significant digits and no trailing zeros; Python writes integral floats with ``.0``.
+- A float has at most 17 significant digits; Python writes integral floats with ``.0``. Decimal types of many languages
+  keep zeros at the end (``12.50``), and so does a model that writes prices.
 - An exponent follows one digit, perhaps with a fraction: Python's from ``1e-05`` down and from ``1e+16`` up,
   JavaScript's from ``1e-7`` down and from ``1e+21`` up. Small numbers in between have a few zeros after the point.
 """
@@ -17,6 +18,7 @@ from detent.sources.types.digits import DIGIT
 
 __all__ = [
     "LARGE",
+    "MAX_FRACTION_DIGITS",
     "SMALL",
     "WRITTEN_DIGITS",
     "WRITTEN_INTEGER",
@@ -31,6 +33,8 @@ __all__ = [
 
 _MAX_PRECISION = 15  # significant decimal digits that every float keeps
 _MIN_PLAIN_EXPONENT = -6  # of the smallest number that JavaScript writes without exponent
+MAX_FRACTION_DIGITS = 16
+"""Of a number of at least 1 that has no exponent."""
 _FIRST_DIGIT = _core.byte_set(b"123456789")
 
 _NEGATIVE_EXPONENT = "-(?:0[5-9]|[7-9]|[1-9][0-9]|[12][0-9][0-9]|3(?:[01][0-9]|2[0-4]))"
@@ -53,8 +57,8 @@ def _largest() -> str:
 
 _DIGITS = (
     r"[1-9][0-9]*"
-    r"|[1-9][0-9]{0,15}\.(?:0|[0-9]{0,15}[1-9])"
-    r"|0\.0{0,5}(?:[1-9][0-9]{0,15})?[1-9]"
+    rf"|[1-9][0-9]{{0,15}}\.[0-9]{{1,{MAX_FRACTION_DIGITS}}}"
+    r"|0\.0{0,5}[1-9][0-9]{0,16}"
 )
 _MANTISSA = r"[1-9](?:\.[0-9]{0,15}[1-9])?"
 _LARGEST = rf"{_largest()}e\+308"
@@ -75,7 +79,7 @@ WRITTEN_POSITIVE: _core.Node = regex(
 )._node
 """The texts of numbers above zero."""
 
-WRITTEN_ZERO: _core.Node = union("0", concat(optional("-"), "0.0"))
+WRITTEN_ZERO: _core.Node = union("0", concat(optional("-"), "0.", repeat("0", 1, 6)))
 WRITTEN_INTEGER: _core.Node = union("0", concat(optional("-"), _FIRST_DIGIT, repeat(DIGIT, 0, None)))
 WRITTEN_NUMBER: _core.Node = union(WRITTEN_ZERO, concat(optional("-"), WRITTEN_POSITIVE))
 
