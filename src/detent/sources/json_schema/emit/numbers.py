@@ -429,8 +429,9 @@ def _multiples_of(half: HalfLine, divisors: Divisors, fraction: FractionPart) ->
         elif fraction is FractionPart.NONE:
             texts.append(union(whole))
         else:
-            zeros = repeat("0", 0, max(MAX_FRACTION_DIGITS - len(digits), 0))
-            texts.append(concat(whole, concat(f".{digits}", zeros) if digits else optional(concat(".0", zeros))))
+            zeros = repeat("0", 0 if digits else 1, max(MAX_FRACTION_DIGITS - len(digits), 0))
+            fraction_part = concat(f".{digits}", zeros)
+            texts.append(concat(whole, fraction_part if digits else optional(fraction_part)))
     return union(*texts) if texts else None
 
 
