@@ -42,6 +42,13 @@ members = st.builds(
     st.dictionaries(st.sampled_from("ab"), values, min_size=1),
     st.sampled_from([{}, {"type": "object"}]),
 )
+patterns = st.dictionaries(st.sampled_from(["^a", "b$", "^[ac]$", "c"]), values | st.booleans(), max_size=2)
+members |= st.builds(
+    lambda found, matched, others: found | {"patternProperties": matched} | others,
+    members,
+    patterns,
+    st.sampled_from([{}, {"additionalProperties": False}]) | values.map(lambda one: {"additionalProperties": one}),
+)
 leaves = members | values | st.sampled_from([{"required": ["b"]}, {"type": "array"}, {"type": "object"}])
 nested = st.builds(
     lambda schema, keyword, cases: schema | {keyword: cases},

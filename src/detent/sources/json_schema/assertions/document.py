@@ -60,8 +60,8 @@ class SchemaDocument:
         self._conjunctions: dict[frozenset[Conjunct], Conjunction] = {}
         self._single: dict[SchemaNode, Conjunction] = {}
         self.nothing = Conjunction((self.never,))
-        self.string_sets: dict[Formula, Any] = {}
-        """By formula about strings, the strings for which it holds (`solve.string_sets`)."""
+        self.string_sets: dict[Formula | str, Any] = {}
+        """By formula about strings, or by pattern of names, the strings for which it holds (`solve.string_sets`)."""
 
     def assertions(self, node: SchemaNode) -> Assertions:
         """Return the assertions of a node's schema."""

@@ -25,10 +25,9 @@ from detent.sources.json_schema.assertions.formulas import (
     MinSize,
     PatternTest,
 )
-from detent.sources.json_schema.assertions.property_names import OtherNames
 from detent.sources.json_schema.parse.schema_node import NegatedSchema, SignedSchema
 from detent.sources.json_schema.parse.values import ARRAY, EVERY_KIND, NUMBER, OBJECT, STRING
-from detent.sources.json_schema.solve.string_sets import string_set
+from detent.sources.json_schema.solve.string_sets import has_name, string_set
 
 __all__ = ["Bounds"]
 
@@ -63,11 +62,11 @@ class Bounds:
         """Values that `not` excludes, by comparison key."""
         self.required = set(required)
         self.forbidden: set[str] = set()
-        self.values: dict[str, list[SignedSchema]] = {}
+        self._values: dict[str, list[SignedSchema]] = {}
         self.lower: dict[int, _Bound] = {}
         """The lower bounds of numbers, or of lengths, by kind."""
         self.upper: dict[int, _Bound] = {}
-        self._closed: list[frozenset[str]] = []
+        self._every: list[EveryMember] = []
         self._patterns: list[PatternTest] = []
         seen: dict[SignedSchema, None] = dict.fromkeys(schemas)
         work = list(schemas)
@@ -80,7 +79,7 @@ class Bounds:
             self.kinds &= assertions.kinds
             self._allow(assertions.allowed)
             for formula in assertions.object:
-                self._add_object_formula(document, formula)
+                self._add_object_formula(formula)
             for kind, formulas in (
                 (NUMBER, assertions.number),
                 (STRING, assertions.string),
@@ -108,7 +107,12 @@ class Bounds:
 
     def forbids(self, name: str) -> bool:
         """Whether no object has a member of that name."""
-        return name in self.forbidden or any(name not in names for names in self._closed)
+        return name in self.forbidden or self._document.never in self.schemas_of(name)
+
+    def schemas_of(self, name: str) -> list[SignedSchema]:
+        """Return the schemas of a member: those of its name, and those of the sets of names that have it."""
+        more = [one.schema for one in self._every if has_name(self._document, one.names, name)]
+        return [*self._values.get(name, ()), *more]
 
     def excludes_range(self, other: Bounds, kind: int) -> bool:
         """Whether the ranges of numbers, or of lengths, of both are disjoint."""
@@ -160,16 +164,15 @@ class Bounds:
         elif not inner.object:
             self.kinds &= ~inner.kinds
 
-    def _add_object_formula(self, document: SchemaDocument, formula: Formula) -> None:
+    def _add_object_formula(self, formula: Formula) -> None:
         if isinstance(formula, HasMember):
             self.required.add(formula.name)
         elif isinstance(formula, LacksMember):
             self.forbidden.add(formula.name)
         elif isinstance(formula, MemberValue):
-            self.values.setdefault(formula.name, []).append(formula.schema)
-        elif isinstance(formula, EveryMember) and formula.schema is document.never:
-            if isinstance(formula.names, OtherNames) and not formula.names.patterns:
-                self._closed.append(formula.names.declared)
+            self._values.setdefault(formula.name, []).append(formula.schema)
+        elif isinstance(formula, EveryMember):
+            self._every.append(formula)
         elif isinstance(formula, (MinSize, MaxSize)):
             self._add_bound(OBJECT, formula)
 

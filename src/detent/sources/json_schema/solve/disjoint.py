@@ -68,7 +68,7 @@ def _have_discriminator(document: SchemaDocument, all_bounds: list[Bounds]) -> b
     for name in sorted(all_bounds[0].required):
         known: set[Any] = set()
         for bounds in all_bounds:
-            schemas = bounds.values.get(name)
+            schemas = bounds.schemas_of(name)
             if bounds.kinds != OBJECT or name not in bounds.required or not schemas:
                 break
             allowed = Bounds(document, schemas).allowed
@@ -112,8 +112,7 @@ def _objects_exclude(document: SchemaDocument, left: Bounds, right: Bounds, dept
     if depth >= _MAX_DEPTH:
         return False
     for name in left.required | right.required:
-        if name in left.values and name in right.values:
-            one, other = (Bounds(document, bounds.values[name]) for bounds in (left, right))
-            if _exclude(document, one, other, depth + 1):
-                return True
+        one, other = left.schemas_of(name), right.schemas_of(name)
+        if one and other and _exclude(document, Bounds(document, one), Bounds(document, other), depth + 1):
+            return True
     return False

@@ -23,7 +23,7 @@ from detent.sources.json_schema.solve.bounds import Bounds
 from detent.sources.json_schema.solve.disjoint import are_disjoint, one_of_alternatives_beside
 from detent.sources.json_schema.solve.formulas_of_kinds import FormulasOfKinds
 from detent.sources.json_schema.solve.merged import MergedAssertions, merge
-from detent.sources.json_schema.solve.string_sets import StringSet, string_set
+from detent.sources.json_schema.solve.string_sets import StringSet, matching_names, string_set
 
 __all__ = ["Solver"]
 
@@ -54,7 +54,6 @@ class Solver:
         """Of members and items."""
         self._bounds: dict[tuple[SignedSchema, ...], Bounds] = {}
         self._strings: dict[SignedSchema, StringSet] = {}
-        self._patterns: dict[str, StringSet] = {}
         self._members: dict[tuple[NameSet, str], bool] = {}
         self._implied: dict[tuple[tuple[SignedSchema, ...], SignedSchema], bool | None] = {}
         self.work_on_kinds = 0
@@ -160,11 +159,7 @@ class Solver:
 
     def matching(self, pattern: str) -> StringSet:
         """Return the names that a pattern of patternProperties matches."""
-        found = self._patterns.get(pattern)
-        if found is None:
-            node = self.document.texts.pattern(pattern, self.document.root, "patternProperties")
-            found = self._patterns[pattern] = StringSet() if node is None else StringSet(nodes=(node,))
-        return found
+        return matching_names(self.document, pattern)
 
     def satisfying(self, criterion: Criterion) -> StringSet:
         """Return the names for which a criterion holds."""

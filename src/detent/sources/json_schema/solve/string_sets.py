@@ -22,9 +22,10 @@ from detent.sources.json_schema.assertions.formulas import (
     ScalarTest,
     ValueTest,
 )
+from detent.sources.json_schema.assertions.property_names import MatchingNames, NameSet, OtherNames
 from detent.sources.nodes import CHARACTER, UTF8, lower_count, upper_count
 
-__all__ = ["SearchRoom", "StringSet", "string_set", "union_of_strings"]
+__all__ = ["SearchRoom", "StringSet", "has_name", "matching_names", "string_set", "union_of_strings"]
 
 _REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(\d{1,6})(,(\d{0,6}))?\})\$")
 """A class of characters with a quantifier, from the start of the text to its end."""
@@ -148,6 +149,24 @@ def union_of_strings(sets: Iterable[StringSet]) -> StringSet:
     if all(option.listed is not None for option in options):
         return StringSet({text: None for option in options for text in option.listed or ()})
     return StringSet(nodes=(_core.union([option.node() for option in options]),))
+
+
+def matching_names(document: SchemaDocument, pattern: str) -> StringSet:
+    """Return the names that a pattern of patternProperties matches."""
+    found: StringSet | None = document.string_sets.get(pattern)
+    if found is None:
+        node = document.texts.pattern(pattern, document.root, "patternProperties")
+        found = document.string_sets[pattern] = StringSet() if node is None else StringSet(nodes=(node,))
+    return found
+
+
+def has_name(document: SchemaDocument, names: NameSet, name: str) -> bool:
+    """Whether a name is in a set of names that patternProperties or additionalProperties make."""
+    if isinstance(names, MatchingNames):
+        return matching_names(document, names.pattern).accepts(name)
+    if not isinstance(names, OtherNames) or name in names.declared:
+        return False
+    return not any(matching_names(document, pattern).accepts(name) for pattern in names.patterns)
 
 
 def string_set(document: SchemaDocument, formula: Formula) -> StringSet:
