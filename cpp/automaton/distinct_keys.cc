@@ -31,48 +31,6 @@ bool has_choice(const ExprSet& exprs, ExprId id) {
   return std::ranges::any_of(exprs.operands(id), [&exprs](ExprId part) { return has_choice(exprs, part); });
 }
 
-// Whether the form shows that there are more values than a text can hold: some strings of the values are free. Other
-// values may be infinitely many texts of few values, such as 1, 1.0, 1.00.
-bool has_many_values(const ExprSet& exprs, ExprId root) {
-  std::vector<std::pair<ExprId, bool>> pending{{root, false}};  // and whether it is inside a JSON string
-  std::unordered_set<std::uint64_t> seen;
-  while (!pending.empty()) {
-    const auto [id, in_string] = pending.back();
-    pending.pop_back();
-    if (!seen.insert(std::uint64_t{id.value} << 1 | in_string).second) continue;
-    const Expr& expr = exprs[id];
-    const auto push = [&](ExprId part) { pending.emplace_back(part, in_string); };
-    switch (expr.op) {
-      case Op::concat:
-        push(expr.first());
-        push(expr.second());
-        break;
-      case Op::union_of:
-        for (ExprId part : exprs.operands(id)) push(part);
-        break;
-      case Op::repeat:
-        if (in_string && expr.maximum() >= kManyRounds && has_choice(exprs, expr.part())) return true;
-        push(expr.part());
-        break;
-      case Op::json_escaped: pending.emplace_back(expr.part(), true); break;
-      case Op::rule: push(exprs.definition(id)); break;
-      case Op::unordered:
-        for (ExprId part : exprs.operands(id).subspan(1)) push(part);
-        break;
-      case Op::ordered:
-        push(exprs.ordered_members(id).others);
-        for (ExprId part : exprs.ordered_members(id).members) push(part);
-        break;
-      case Op::distinct:
-        for (const DistinctKeys& keys : exprs.list(exprs.list_state(id).list).keys) push(keys.key);
-        for (const ItemKind& kind : exprs.list(exprs.list_state(id).list).kinds) push(kind.rest);
-        break;
-      default: break;
-    }
-  }
-  return false;
-}
-
 // Where the bytes that were read leave a text: how much of a number comes next to the exponent, or a JSON string.
 enum class NumberPhase : std::uint8_t { plain, digit, digit_point, digits, string, escape };
 
@@ -99,6 +57,13 @@ NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Me
     meter.step();
     pending.emplace_back(state, phase);
   };
+  const auto push_members = [&](ExprId list) {
+    const bool is_ordered = exprs[list].op == Op::ordered;
+    const auto members = is_ordered ? std::span<const ExprId>(exprs.ordered_members(list).members)
+                                    : std::span<const ExprId>(exprs.operands(list).subspan(2));
+    push(is_ordered ? exprs.ordered_members(list).others : exprs.operands(list)[1], NumberPhase::plain);
+    for (ExprId member : members) push(member, NumberPhase::plain);
+  };
   if (exprs[key].has_rule) return NumberForms::all;
   NumberForms forms = NumberForms::integers;
   push(key, NumberPhase::plain);
@@ -112,8 +77,12 @@ NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Me
       for (ExprId part : std::vector<ExprId>(parts.begin(), parts.end())) push(part, phase);
       continue;
     }
-    if (expr.op == Op::concat && exprs[expr.first()].op == Op::json_escaped) {
-      push(expr.second(), phase);  // what follows the texts of a string, which is its quotation mark
+    const ExprId head = expr.op == Op::concat ? expr.first() : state;
+    const bool has_members = exprs[head].op == Op::unordered || exprs[head].op == Op::ordered;
+    if (exprs[head].op == Op::json_escaped || (has_members && phase == NumberPhase::plain)) {
+      // No number goes on after a string, nor from one member into the next. Sets of members would be many states.
+      if (has_members) push_members(head);
+      if (expr.op == Op::concat) push(expr.second(), phase);
       continue;
     }
     const ExprId* first = derivatives.row(state);
@@ -263,6 +232,63 @@ bool has_many_texts(const ExprSet& exprs, Derivatives& derivatives, Meter& meter
 
 }  // namespace
 
+bool has_many_values(const ExprSet& exprs, ExprId root) {
+  std::vector<std::pair<ExprId, bool>> pending{{root, false}};  // and whether it is inside a JSON string
+  std::unordered_set<std::uint64_t> seen;
+  while (!pending.empty()) {
+    const auto [id, in_string] = pending.back();
+    pending.pop_back();
+    if (!seen.insert(std::uint64_t{id.value} << 1 | in_string).second) continue;
+    const Expr& expr = exprs[id];
+    const auto push = [&](ExprId part) { pending.emplace_back(part, in_string); };
+    switch (expr.op) {
+      case Op::concat:
+        push(expr.first());
+        push(expr.second());
+        break;
+      case Op::union_of:
+        for (ExprId part : exprs.operands(id)) push(part);
+        break;
+      case Op::repeat:
+        if (in_string && expr.maximum() >= kManyRounds && has_choice(exprs, expr.part())) return true;
+        push(expr.part());
+        break;
+      case Op::json_escaped: pending.emplace_back(expr.part(), true); break;
+      case Op::rule: push(exprs.definition(id)); break;
+      case Op::unordered: {
+        const UnorderedState& state = exprs.unordered_state(id);
+        const auto members = exprs.operands(id).subspan(2);
+        const bool has_optional = state.maximum > state.required;
+        if (has_optional) push(exprs.operands(id)[1]);
+        for (ExprId part : has_optional ? members : members.first(state.required)) push(part);
+        break;
+      }
+      case Op::ordered:
+        push(exprs.ordered_members(id).others);
+        for (ExprId part : exprs.ordered_members(id).members) push(part);
+        break;
+      case Op::distinct:
+        for (const DistinctKeys& keys : exprs.list(exprs.list_state(id).list).keys) push(keys.key);
+        for (const ItemKind& kind : exprs.list(exprs.list_state(id).list).kinds) push(kind.rest);
+        break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+bool may_occur(const Node& node, std::size_t index) {
+  switch (node.kind()) {
+    case NodeKind::repeat: return node.maximum() > 0;
+    case NodeKind::distinct: return node.maximum() > 0 || node.has_order();
+    case NodeKind::unordered: {
+      const bool is_required = index >= 2 && node.text()[index - 2] == '1';
+      return is_required || node.maximum() > static_cast<std::size_t>(std::ranges::count(node.text(), '1'));
+    }
+    default: return true;
+  }
+}
+
 NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
                       std::span<const ExprId> keys, std::vector<std::uint32_t> lengths) {
   NamedKinds found;
@@ -348,7 +374,7 @@ ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& li
 }
 
 ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                     std::span<const ExprId> parts) {
+                     std::span<const ExprId> parts, bool has_many_keys) {
   if (node.has_order()) return make_ordered_kinds(exprs, derivatives, liveness, meter, node, parts);
   const std::uint32_t minimum = node.minimum();
   if (parts[1] == ExprSet::kEmpty || parts[2] == ExprSet::kEmpty) {
@@ -357,9 +383,8 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   DistinctList list;
   list.separator = parts[0];
   list.kind = node.text() == "names" ? DistinctKind::names : DistinctKind::values;
-  DistinctKeys keys{.key = parts[1]};
+  DistinctKeys keys{.key = parts[1], .is_unbounded = has_many_keys};
   const bool is_open = node.children()[1]->is_open();  // its rules are not defined yet
-  keys.is_unbounded = !is_open && has_many_values(exprs, keys.key);
   if (node.children()[1]->has_distinct() && !keys.is_unbounded) {
     throw Error(ErrorKind::unsupported, "distinct_nested");
   }

@@ -29,10 +29,18 @@ struct NamedKinds {
 NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
                       std::span<const ExprId> keys, std::vector<std::uint32_t> lengths);
 
+// Whether the form shows that there are more values than a text can hold: some strings of the values are free. Other
+// values may be infinitely many texts of few values, such as 1, 1.0, 1.00.
+bool has_many_values(const ExprSet& exprs, ExprId root);
+
+// Whether a text of a node may have the node's child of an index, as far as the number of members or rounds decides.
+bool may_occur(const Node& node, std::size_t index);
+
 // Returns the list at its start. `parts` are the expressions of the node's children; those without text must be the
-// empty language. Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and
-// ("distinct_nested") if lists are nested in items of which there may be few.
+// empty language. `has_many_keys`: whether there are more keys than a text can hold; not read for nodes with an order.
+// Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and ("distinct_nested")
+// if lists are nested in items of which there may be few.
 ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                     std::span<const ExprId> parts);
+                     std::span<const ExprId> parts, bool has_many_keys);
 
 }  // namespace detent

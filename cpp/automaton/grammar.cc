@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -40,6 +41,7 @@ class GrammarCompiler {
     std::vector<std::uint32_t> children;  // indices of parts; the child of a reference is its definition
     std::vector<std::uint32_t> parents;
     Facts facts;
+    std::optional<bool> has_many_values;  // of a closed part, once it is asked for
     ExprId expr;
   };
 
@@ -68,7 +70,7 @@ class GrammarCompiler {
       if (!ready) continue;
       pending.pop_back();
       numbers.insert(node, static_cast<std::uint32_t>(parts_.size()));
-      parts_.push_back({node, {}, {}, {}, {}});
+      parts_.push_back({node, {}, {}, {}, {}, {}});
       if (node->is_open()) {
         for (const NodeRef& child : node->children()) parts_.back().children.push_back(*numbers.find(child.get()));
       }
@@ -384,6 +386,27 @@ class GrammarCompiler {
     return found;
   }
 
+  // Whether some free string is inside a part. References are followed, though their rules are not defined yet.
+  bool has_many_values(std::uint32_t root) {
+    std::unordered_set<std::uint32_t> seen{root};
+    std::vector<std::uint32_t> pending{root};
+    while (!pending.empty()) {
+      Part& part = parts_[pending.back()];
+      pending.pop_back();
+      meter_.step();
+      if (!part.facts.has_text) continue;
+      if (!part.node->is_open()) {
+        if (!part.has_many_values) part.has_many_values = detent::has_many_values(exprs_, *interned_.find(part.node));
+        if (*part.has_many_values) return true;
+      }
+      for (std::size_t k = 0; k < part.children.size(); ++k) {
+        if (!may_occur(*part.node, k)) continue;
+        if (seen.insert(part.children[k]).second) pending.push_back(part.children[k]);
+      }
+    }
+    return false;
+  }
+
   ExprId build(const Part& part) {
     std::vector<ExprId> children;
     if (part.node->kind() != NodeKind::reference) {
@@ -396,7 +419,8 @@ class GrammarCompiler {
       case NodeKind::reference: return rules_[part.node->minimum()];
       case NodeKind::ordered: return make_ordered(exprs_, *part.node, children);
       case NodeKind::distinct:
-        return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, children);
+        return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, children,
+                             !part.node->has_order() && has_many_values(part.children[1]));
       default: return make_unordered(exprs_, *part.node, children);
     }
   }

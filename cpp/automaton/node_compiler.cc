@@ -209,7 +209,8 @@ ExprId NodeCompiler::build(const Task& task, std::span<ExprId> parts) {
       for (ExprId& part : parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
-      return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, node, parts);
+      return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, node, parts,
+                           !node.has_order() && has_many_values(exprs_, parts[1]));
     case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1], escape_length(task));
     case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0], escape_length(task));
     case NodeKind::special:

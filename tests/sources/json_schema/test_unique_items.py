@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import permutations, product
+from random import Random
 from typing import Any
 
 import jsonschema
@@ -99,6 +100,217 @@ def test_the_order_of_members_is_that_of_each_copy() -> None:
     assert held.accepts('{"tag": 1, "list": [{"a": 1, "b": 2}]}')
     assert held.accepts('{"tag": 2, "list": [{"b": 1, "a": 2}]}')
     assert not held.accepts('{"tag": 2, "list": [{"a": 1, "b": 2}]}')
+
+
+REFERENCE: dict[str, Any] = {
+    "type": "object",
+    "required": ["$ref"],
+    "patternProperties": {"^\\$ref$": {"type": "string"}},
+}
+"""Has a member `$ref`, as in OpenAPI and AsyncAPI, and may have others."""
+
+LISTS: dict[str, dict[str, Any]] = {
+    "closed, with a pattern": {
+        "type": "object",
+        "properties": {"list": array({"type": "string"})},
+        "patternProperties": {"^x-": True},
+        "additionalProperties": False,
+    },
+    "other values of $ref": {
+        "type": "object",
+        "properties": {"list": array({"type": "string"})},
+        "patternProperties": {"^x-": True},
+        "additionalProperties": {"type": "integer"},
+    },
+    "a pattern for $ref": {
+        "type": "object",
+        "properties": {"list": array({"type": "string"})},
+        "patternProperties": {"^.ref$": {"type": "integer"}},
+    },
+}
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_reference_excludes_what_has_lists_by_the_names_of_members(name: str, order: Any) -> None:
+    """The negation of a list of unique items is not asked for: one side requires what the other forbids."""
+    schema = {"oneOf": [LISTS[name], REFERENCE]}
+    held = detent.json_schema(json.dumps(schema), order=order)
+    validator = jsonschema.Draft202012Validator(schema)
+    members = {"list": [[], ["a", "b"], ["a", "a"], [1], 1], "$ref": ["a", 1], "x-": [1, "a"], "z": [1, "a"]}
+    choices = [[(key, value) for value in values] + [None] for key, values in members.items()]
+    for chosen in product(*choices):
+        value = dict(each for each in chosen if each is not None)
+        orders = [dict(each) for each in permutations(value.items())]
+        accepted = [held.accepts(json.dumps(each)) for each in orders]
+        is_valid = validator.is_valid(value)
+        assert (any(accepted), order == "schema" or all(accepted)) == (is_valid, order == "schema" or is_valid), value
+
+
+@pytest.mark.parametrize("name", ["closed, with a pattern", "a pattern for $ref"])
+def test_names_that_a_pattern_takes_or_leaves_do_not_exclude_a_reference(name: str) -> None:
+    other = {"^ref$": {"type": "integer"}} if name == "a pattern for $ref" else {"ref$": True}
+    schema = {"oneOf": [{**LISTS[name], "patternProperties": other}, REFERENCE]}
+    with pytest.raises(detent.UnsupportedSchemaError, match="uniqueItems"):
+        detent.json_schema(json.dumps(schema))
+
+
+# Lists inside lists.
+
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def tree(label: Any) -> dict[str, Any]:
+    """Return the schema of trees with unique labels, and unique children."""
+    node = {
+        "type": "object",
+        "properties": {"labels": array(label), "children": array({"$ref": "#/$defs/node"})},
+        "required": ["labels"],
+        "additionalProperties": False,
+    }
+    return {**array({"$ref": "#/$defs/node"}), "$defs": {"node": node}}
+
+
+def trees(labels: list[Any]) -> list[Any]:
+    """Return lists of small trees, with repeated labels and trees among them."""
+    leaves = [{"labels": list(each)} for size in range(3) for each in product(labels, repeat=size)]
+    forests = [list(each) for size in range(3) for each in product(leaves, repeat=size)]
+    parents = [{"labels": labels[:1], "children": each} for each in forests]
+    return [
+        *forests,
+        *([one, other] for one in parents[::3] for other in (*parents[::7], one, dict(reversed(one.items())))),
+    ]
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+def test_lists_inside_the_items_of_lists_that_contain_themselves(order: Any) -> None:
+    schema = tree({"type": "string"})
+    held = detent.json_schema(json.dumps(schema), order=order)
+    validator = jsonschema.Draft202012Validator(schema)
+    for value in trees(["a", "b"]):
+        expected = validator.is_valid(value) and (order == "any" or all(next(iter(one)) == "labels" for one in value))
+        assert held.accepts(json.dumps(value)) == expected, value
+
+
+TOKENS = [
+    *BYTES,
+    b'", "',
+    b'"b"',
+    b'"b", "b"',
+    b'"], "',
+    b'": []}, {"',
+    b'{"labels": [',
+    b'"b"]}, {"labels": ["b"]',
+    b'"}]',
+]
+"""Tokens that end an item of an inner list, and go on."""
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+def test_masks_of_lists_inside_lists(order: Any) -> None:
+    """Each token of a valid text is allowed, and each allowed token leads to a valid text."""
+    schema = tree({"type": "string"})
+    vocabulary = detent.Vocabulary([*TOKENS, b"</s>"], eos_token_ids=[len(TOKENS)])
+    guide = detent.compile(detent.json_schema(json.dumps(schema), order=order), vocabulary)
+    validator = jsonschema.Draft202012Validator(schema)
+    random = Random(order)
+    for value in [value for value in trees(["", "b"])[::20] if validator.is_valid(value)]:
+        if order == "schema" and any(next(iter(one)) != "labels" for one in value):
+            continue
+        text, at = json.dumps(value).encode(), 0
+        matcher = guide.matcher()
+        while at < len(text):
+            allowed = set(matcher.allowed())
+            for token in sorted(token for token in allowed if token >= len(BYTES)):
+                fork = matcher.fork()
+                fork.advance(token)
+                rest = b"".join(TOKENS[each] for each in fork.completion() or () if each < len(TOKENS))
+                assert validator.is_valid(json.loads(text[:at] + TOKENS[token] + rest)), (
+                    text[:at],
+                    TOKENS[token],
+                    rest,
+                )
+            following = [token for token, each in enumerate(TOKENS) if text.startswith(each, at)]
+            assert allowed.issuperset(following), (text[:at], following)
+            token = random.choice(following)
+            matcher.advance(token)
+            at += len(TOKENS[token])
+        assert len(TOKENS) in matcher.allowed()
+
+
+DEAD = {"type": "object", "properties": {"more": {"$ref": "#/$defs/dead"}}, "required": ["more"]}
+"""Has no value: one inside the other, without end."""
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(
+    "node",
+    [
+        {
+            "type": "object",
+            "properties": {"a": array({"$ref": "#"})},
+            "maxProperties": 1,
+            "additionalProperties": False,
+        },
+        {
+            "anyOf": [
+                array({"enum": list(range(40))}),
+                {"type": "object", "properties": {"text": {"type": "string"}, "more": DEAD}, "required": ["more"]},
+            ]
+        },
+    ],
+    ids=["no string", "a string beside no value"],
+)
+def test_lists_inside_items_that_may_be_few_are_refused(node: Any, order: Any) -> None:
+    labels = array({"enum": list(range(40))})
+    both = {
+        "type": "object",
+        "properties": {"one": node, "two": labels},
+        "maxProperties": 1,
+        "additionalProperties": False,
+    }
+    with pytest.raises(detent.UnsupportedSchemaError, match="may have few values"):
+        detent.json_schema(json.dumps({**array(both), "$defs": {"dead": DEAD}}), order=order)
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+def test_strings_of_members_that_the_number_of_members_excludes_do_not_count(order: Any) -> None:
+    """Two objects are left, since `b` would be a second member. So nothing follows them."""
+    item = {"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"type": "string"}}}
+    schema = array({**item, "required": ["a"], "maxProperties": 1})
+    vocabulary = detent.Vocabulary([*BYTES, b"</s>"], eos_token_ids=[len(BYTES)])
+    matcher = detent.compile(detent.json_schema(json.dumps(schema), order=order), vocabulary).matcher()
+    for byte in b'[{"a": 1}, {"a": 2}':
+        matcher.advance(byte)
+    assert set(matcher.allowed()) == set(b"\n]")
+
+
+# Listed values, of which some are asked for.
+
+CONTAINS: dict[str, dict[str, Any]] = {
+    "one": {"contains": {"const": "c"}},
+    "two": {"allOf": [{"contains": {"const": "c"}}, {"contains": {"const": "a"}}]},
+    "two, one at most": {"allOf": [{"contains": {"const": "c"}}, {"contains": {"const": "a"}}], "maxItems": 1},
+    "one, two at least": {"contains": {"enum": ["c", "other"]}, "minItems": 2},
+    "one without another": {"contains": {"const": "c"}, "not": {"contains": {"const": "b"}}},
+}
+
+
+@pytest.mark.parametrize("count", [7, 20])
+@pytest.mark.parametrize("name", CONTAINS)
+def test_listed_values_beside_contains(name: str, count: int) -> None:
+    values = [chr(ord("a") + index) for index in range(count)]
+    schema = array({"enum": values}, **CONTAINS[name])
+    held = detent.json_schema(json.dumps(schema))
+    validator = jsonschema.Draft202012Validator(schema)
+    for value in (list(each) for size in range(5) for each in product("abcd", repeat=size)):
+        assert held.accepts(json.dumps(value)) == validator.is_valid(value), value
+
+
+def test_listed_values_beside_a_contains_of_two_are_refused() -> None:
+    schema = array({"enum": list("abcdefgh")}, contains={"enum": ["a", "b"]})
+    with pytest.raises(detent.UnsupportedSchemaError, match="at most 6 values"):
+        detent.json_schema(json.dumps(schema))
 
 
 def test_contents_are_numbered_without_recursion() -> None:

@@ -299,6 +299,10 @@ class _XmlValues:
             self._known[conjunction] = self._value(conjunction)
         return self._known[conjunction]
 
+    def with_rules(self, node: _core.Node) -> _core.Node:
+        """See `ValueEmitter.with_rules`: each value has rules of its own."""
+        return node
+
     def _value(self, conjunction: Conjunction) -> _core.Node:
         template = self._template
         strings = _raw_strings(self.solver, conjunction)

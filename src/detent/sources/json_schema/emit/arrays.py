@@ -25,10 +25,11 @@ def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
     if plan.is_empty:
         return _core.empty()
     if plan.distinct_values is not None:
-        if plan.residual is TRUE and not plan.uniform_from:
-            if len(plan.distinct_values) > _MAX_MEMBERS and values.spelling.has_json_values:
+        required = plan.required_values(plan.distinct_values)
+        if required is not None and not plan.uniform_from:
+            if len(plan.distinct_values) > _MAX_MEMBERS and not required and values.spelling.has_json_values:
                 return (yield from _emit_unique(values, plan, plan.min_items, plan.max_items))
-            return (yield from _emit_distinct(values, plan, plan.distinct_values))
+            return (yield from _emit_distinct(values, plan, plan.distinct_values, required))
         plan.refuse_distinct()
     if plan.is_distinct:
         lengths = plan.lengths()
@@ -91,7 +92,7 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan, min_items: int, max_item
             "leave minItems or uniqueItems out there",
         )
         return (yield from _emit_chain(values, plan))
-    if item.has_distinct and not _is_decided(items):
+    if item.has_distinct and not _is_decided(values, items):
         plan.refuse_unique(
             "the items have lists of unique items or of counted members themselves, and may have few values",
             "leave one of the two uniqueItems or minProperties out",
@@ -101,15 +102,22 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan, min_items: int, max_item
     return whole if min_items else _core.union([spelling.empty_array, whole])
 
 
-def _is_decided(items: _core.Node) -> bool:
-    """Whether the core finds that lists nested in these items leave many values."""
-    try:
-        _core.Automaton(items, _MAX_NESTED_STATES, _MAX_NESTED_BYTES, _MAX_NESTED_WORK)
-    except LimitError:
-        return True  # compile decides, under the limits of the constraint
-    except (ArgumentError, UnsupportedError):  # a reference to a rule that is being emitted, whose values are not known
-        return False
-    return True
+def _is_decided(values: ValueEmitter, items: _core.Node) -> bool:
+    """Whether the core finds that lists nested in these items leave many values.
+
+    Items may refer to rules. Rules that are not complete yet are taken for the empty language.
+    """
+    for node in (items, values.with_rules(items)):
+        try:
+            _core.Automaton(node, _MAX_NESTED_STATES, _MAX_NESTED_BYTES, _MAX_NESTED_WORK)
+        except ArgumentError:  # a reference to a rule
+            continue
+        except UnsupportedError:
+            return False
+        except LimitError:
+            return True  # compile decides, under the limits of the constraint
+        return True
+    return False
 
 
 def _refuse_unique(values: ValueEmitter, plan: ArrayPlan) -> None:
@@ -121,20 +129,23 @@ def _refuse_unique(values: ValueEmitter, plan: ArrayPlan) -> None:
         plan.refuse_unique("contains and alternatives count items with many values", "take the other conditions away")
 
 
-def _emit_distinct(values: ValueEmitter, plan: ArrayPlan, constants: list[SchemaNode]) -> Task:
-    """Emit arrays of listed values, each at most once."""
+def _emit_distinct(
+    values: ValueEmitter, plan: ArrayPlan, constants: list[SchemaNode], required: set[SchemaNode]
+) -> Task:
+    """Emit arrays of listed values, each at most once, and the required ones once."""
     spelling = values.spelling
     members = []
     for constant in constants:
         value = plan.value(0, (constant,))
         inner = values.try_immediate(value)
-        members.append((inner if inner is not None else (yield value), False))
+        members.append((inner if inner is not None else (yield value), constant in required))
     min_items, max_items = max(plan.min_items, 1), plan.max_items
+    needs_item = plan.min_items > 0 or bool(required)
     if min_items > len(members):
-        return _core.empty() if plan.min_items else spelling.empty_array
+        return _core.empty() if needs_item else spelling.empty_array
     items = _core.unordered(members, None, spelling.comma, min_items, upper_count(max_items))
     whole = concat(spelling.open_array, items, spelling.close_array)
-    return whole if plan.min_items else _core.union([spelling.empty_array, whole])
+    return whole if needs_item else _core.union([spelling.empty_array, whole])
 
 
 class _ArrayWalk:

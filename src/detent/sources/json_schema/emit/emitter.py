@@ -78,6 +78,10 @@ class Emitter:
         if known is not None:
             return known
         node = trampoline(self._visit, start)
+        return self.with_rules(node)
+
+    def with_rules(self, node: _core.Node) -> _core.Node:
+        """Return a part of the document with the rules that it may refer to; those in progress are empty."""
         return _core.grammar([*self._rules, node], len(self._rules)) if self._rules else node
 
     def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:

@@ -45,6 +45,9 @@ class ValueEmitter(Protocol):
     def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
         """Return the expression of a conjunction if it is known or needs no other; else None."""
 
+    def with_rules(self, node: _core.Node) -> _core.Node:
+        """Return a part of the document with the rules that it may refer to, as far as they are complete."""
+
 
 def union_of(parts: Sequence[_core.Node]) -> _core.Node:
     """Return the union of expressions."""

@@ -198,6 +198,23 @@ class ArrayPlan:
         self.distinct_values = constants
         return TRUE
 
+    def required_values(self, constants: list[SchemaNode]) -> set[SchemaNode] | None:
+        """Return the values of the items that the residual asks for, where each `contains` is about one of them.
+
+        None if there are other conditions.
+        """
+        required: set[SchemaNode] = set()
+        for part in self.residual.parts if isinstance(self.residual, And) else (self.residual,):
+            if part is TRUE:
+                continue
+            if not isinstance(part, ContainsAtLeast) or part.start or part.count > 1:
+                return None
+            verdicts = [self.solver.implies((constant,), part.schema) for constant in constants]
+            if None in verdicts or verdicts.count(True) != 1:
+                return None
+            required.add(constants[verdicts.index(True)])
+        return required
+
     def refuse_unique(self, reason: str, remedy: str) -> None:
         """Refuse uniqueItems."""
         self.solver.refuse(self.conjunction, "uniqueItems", reason, remedy)
