@@ -72,10 +72,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
     };
     limit_quoted(*all, string.minimum, string.maximum, is_long, builder);
   } else if (limit_characters(string.minimum, string.maximum, builder); surely < kFewCharacters) {
-    const auto is_beyond = [&](ExprId state, std::string_view token) {
-      return is_too_long(state, token, StringLengths::count(token));
-    };
-    refuse_beyond(string.unbounded, is_beyond, builder);
+    refuse_beyond(string.unbounded, is_too_long, builder);
   } else {
     vocabulary_.string_lengths().each_longer(surely, builder.row(), [&](std::uint32_t id) {
       const std::string_view token = vocabulary_.bytes(id);
@@ -89,23 +86,34 @@ std::shared_ptr<const Mask> SliceMasks::compute_counted(ExprId prefix, const Cou
   return builder.finish(keep_exits_of_length(all->context_dependent(), string));
 }
 
-// Removes the tokens that stay inside a string if is_beyond(state, prefix) is true for the token or a token that is its
-// prefix; `state` is the state of the string after that prefix. Does not walk below such a prefix.
+// Removes the tokens that stay inside a string if is_beyond(state, prefix, characters) is true for the token or a token
+// that is its prefix; `state` is the state of the string after that prefix. Does not walk below such a prefix. Counts
+// characters along the trie, since reading the bytes of most tokens takes as long as the rest.
 template <class IsBeyond>
 void SliceMasks::refuse_beyond(ExprId string, IsBeyond is_beyond, MaskBuilder& builder) {
   const std::vector<TrieNode>& trie = vocabulary_.trie();
   const auto& class_of = automaton_.class_of();
   std::vector<std::uint32_t> kept(vocabulary_.word_count());
-  std::vector<ExprId> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: the state after d bytes
-  path[0] = string;
+  struct Reached {
+    ExprId state;
+    std::uint32_t characters;  // unless `has_escape`
+    bool has_escape;
+  };
+  std::vector<Reached> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
+  path[0] = {string, 0, false};
   for (std::uint32_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
-    const ExprId next = automaton_.row(path[node.depth])[class_of[node.byte]];
+    const Reached& at = path[node.depth];
+    const ExprId next = automaton_.row(at.state)[class_of[node.byte]];
     const bool is_inside = next != ExprSet::kEmpty && !automaton_.accepting(next);
-    path[node.depth + std::size_t{1}] = next;
+    // The rest of a character with which a token begins counts.
+    const bool begins = node.depth == 0 || (node.byte & 0xC0) != 0x80;
+    const Reached& after =
+        path[node.depth + std::size_t{1}] = {next, at.characters + begins, at.has_escape || node.byte == '\\'};
     if (node.token != TrieNode::kNoToken) {
       const std::uint32_t id = node.token & TrieNode::kShared ? vocabulary_.shared_ids(node.token)[0] : node.token;
-      if (is_inside && is_beyond(next, vocabulary_.bytes(id))) {
+      const std::string_view token = vocabulary_.bytes(id);
+      if (is_inside && is_beyond(next, token, after.has_escape ? StringLengths::count(token) : after.characters)) {
         i = node.next;
         continue;
       }
@@ -183,7 +191,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix, s
 template <class IsLong>
 void SliceMasks::limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint32_t maximum, IsLong is_long,
                               MaskBuilder& builder) const {
-  mask.each([&](std::uint32_t id) {
+  const auto limit = [&](std::uint32_t id) {
     const std::string_view token = vocabulary_.bytes(id);
     const std::size_t quote = token.find('"');
     if (quote == std::string_view::npos) return;
@@ -192,7 +200,15 @@ void SliceMasks::limit_quoted(const Mask& mask, std::uint32_t minimum, std::uint
     const std::uint32_t characters = StringLengths::count(text.substr(0, end));
     const bool is_inside = end == text.size();
     if (characters > maximum || (is_inside ? is_long(token, characters) : characters < minimum)) builder.refuse(id);
-  });
+  };
+  if (const auto quoted = vocabulary_.tokens_with('"')) {
+    const std::vector<std::uint32_t> row = builder.row();
+    for (std::uint32_t id : *quoted) {
+      if ((row[id >> 5] >> (id & 31) & 1) != 0) limit(id);
+    }
+  } else {
+    mask.each(limit);
+  }
 }
 
 // Removes the tokens with more than `maximum` characters, and those that end the string with fewer than `minimum`.
