@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product
 from random import Random
 
@@ -52,15 +54,22 @@ _LANGUAGES: dict[str, detent.Language] = {
 }
 
 
-@pytest.fixture(scope="module")
-def vocabulary() -> detent.Vocabulary:
+def _vocabulary() -> detent.Vocabulary:
     return detent.Vocabulary([*_TOKENS, b""], eos_token_ids=[len(_TOKENS)])
 
 
-def _check_walk(language: detent.Language, vocabulary: detent.Vocabulary, seed: int) -> None:
-    dfa = _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
-    matcher, state, rng = detent.compile(language, vocabulary).matcher(), dfa.start, Random(seed)
-    for _ in range(5):
+@pytest.fixture(scope="module")
+def vocabulary() -> detent.Vocabulary:
+    return _vocabulary()
+
+
+def _dfa(language: detent.Language) -> _core.Automaton:
+    return _core.Automaton(language._node, 250_000, 256 << 20, 20_000_000)
+
+
+def _check_walk(guide: detent.Guide, dfa: _core.Automaton, seed: int, steps: int = 5) -> None:
+    matcher, state, rng = guide.matcher(), dfa.start, Random(seed)
+    for _ in range(steps):
         allowed = [i for i in matcher.allowed() if i < len(_TOKENS)]
         assert allowed == [i for i, token in enumerate(_TOKENS) if dfa.advance(state, token)]
         if not allowed:
@@ -107,7 +116,44 @@ def test_numbers_of_characters(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", _LANGUAGES)
 @pytest.mark.parametrize("seed", range(3))
 def test_masks_along_walks(name: str, seed: int, vocabulary: detent.Vocabulary) -> None:
-    _check_walk(_LANGUAGES[name], vocabulary, seed)
+    _check_walk(detent.compile(_LANGUAGES[name], vocabulary), _dfa(_LANGUAGES[name]), seed)
+
+
+@pytest.mark.parametrize("name", _LANGUAGES)
+def test_walks_of_a_guide_share_sets(name: str) -> None:
+    """On several threads: each walk takes the sets that walks before it have made."""
+    guide = detent.compile(_LANGUAGES[name], _vocabulary())
+    with ThreadPoolExecutor(3) as pool:
+        walks = [pool.submit(_check_walk, guide, _dfa(_LANGUAGES[name]), seed, 8) for seed in range(6)]
+        for each in walks:
+            each.result()
+
+
+_WITHOUT_LONG_SEARCHES = ["without pairs", "without pairs, up to a length"]
+
+
+@pytest.mark.parametrize("name", _WITHOUT_LONG_SEARCHES)
+@pytest.mark.parametrize("seed", mostly_long(range(8), always=1))
+def test_masks_near_a_limit_do_not_depend_on_earlier_walks(name: str, seed: int) -> None:
+    """Other languages need searches for budgets that end early, in which bounds found earlier count."""
+
+    def masks_along(guide: detent.Guide, max_tokens: int | None, choose: Callable[[list[int]], int]) -> list[list[int]]:
+        matcher, masks = guide.matcher(max_tokens), []
+        for _ in range(5):
+            masks.append(list(matcher.allowed()))
+            choices = [i for i in masks[-1] if i < len(_TOKENS) and len(_TOKENS[i]) < 4]
+            if not choices:
+                break
+            matcher.advance(choose(choices))
+        return masks
+
+    for max_tokens in (6, 12):
+        guide = detent.compile(_LANGUAGES[name], _vocabulary())
+        expected = masks_along(guide, max_tokens, Random(seed).choice)
+        later = detent.compile(_LANGUAGES[name], _vocabulary())
+        for other in range(3):
+            masks_along(later, None, Random(1000 + other).choice)
+        assert masks_along(later, max_tokens, Random(seed).choice) == expected
 
 
 @pytest.mark.parametrize("seed", mostly_long(range(60), always=6))
@@ -131,10 +177,10 @@ def test_random_conjunctions(seed: int, vocabulary: detent.Vocabulary) -> None:
             detent.compile(language, vocabulary)
         return
     try:
-        detent.compile(language, vocabulary)
+        guide = detent.compile(language, vocabulary)
     except detent.LimitError:
         pytest.skip("compile refuses it")
-    _check_walk(language, vocabulary, seed)
+    _check_walk(guide, _dfa(language), seed)
 
 
 @pytest.mark.parametrize("seed", mostly_long(range(200), always=40))

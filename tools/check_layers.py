@@ -61,6 +61,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "class_run",
             "conditioned_slice_masks",
             "free_bytes",
+            "kept_search",
             "literal_walk",
             "mask_computer",
             "part_walk",

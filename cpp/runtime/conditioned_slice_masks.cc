@@ -53,7 +53,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
   const ReferenceMask reference = recent_conditions_.nearest_state(condition);
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none).run(condition);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none, &kept_).run(condition);
   std::shared_ptr<const Mask> mask = builder.finish();
   cache.insert(key, mask, MaskCache::Kind::reference);
   if (!reference.mask) recent_conditions_.add(condition);

@@ -19,8 +19,8 @@ constexpr std::size_t kMaxSets = 65'536;     // of a search; a set takes some 50
 
 }  // namespace
 
-ConjunctSearch::ConjunctSearch(Automaton& automaton)
-    : automaton_(automaton), sets_(automaton.class_count()), expansions_left_{kMaxExpansions, kMaxCounted} {
+ConjunctSearch::ConjunctSearch(Automaton& automaton) : automaton_(automaton), sets_(automaton.class_count()) {
+  begin_walk();
   std::vector<std::uint32_t> counts(automaton_.class_count());
   for (unsigned byte = 0; byte < 256; ++byte) {
     const std::uint8_t byte_class = automaton_.class_of()[byte];
@@ -30,6 +30,22 @@ ConjunctSearch::ConjunctSearch(Automaton& automaton)
   common_byte_ = *std::ranges::max_element(bytes_, {}, members);
   all_strings_ = automaton_.edit([](ExprSet& exprs, Derivatives&, auto&) { return exprs.sigma_star(); });
   add({});
+}
+
+void ConjunctSearch::begin_walk() {
+  ++walk_;
+  set_count_ = 0;
+  search_count_ = 0;
+  expansions_left_[0] = kMaxExpansions;
+  expansions_left_[1] = kMaxCounted;
+  texts_.clear();
+  completions_.clear();
+}
+
+std::size_t ConjunctSearch::bytes() const {
+  const std::size_t classes = automaton_.class_count();
+  return sets_.size() * (sizeof(Known) + 4 * classes + 64) + shorter_.size() * 48 + splits_.size() * 96 +
+         conjuncts_.size() * (sizeof(Conjunct) + classes * (sizeof(ConjunctSet) + 16) + 256);
 }
 
 const ConjunctSearch::ConjunctSet& ConjunctSearch::split(ExprId state) {
@@ -102,11 +118,17 @@ void ConjunctSearch::normalize(ConjunctSet& conjuncts) const {
 
 ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
   const SetId set = sets_.add(conjuncts);
-  if (set < known_.size()) return set;
+  if (set == known_.size()) describe(conjuncts);
+  in_walk(set);
+  return set;
+}
+
+// Adds to known_ what the form of a new set shows.
+void ConjunctSearch::describe(const ConjunctSet& conjuncts) {
   Known& known = known_.emplace_back();
   if (conjuncts.empty()) {
-    known.fewest = kNone;
-    return set;
+    known.fewest_by_form = kNone;
+    return;
   }
   known.accepting = true;
   const auto counting = std::ranges::find_if(conjuncts, [this](ConjunctId id) { return conjuncts_[id].counts(); });
@@ -120,17 +142,29 @@ ConjunctSearch::SetId ConjunctSearch::add(const ConjunctSet& conjuncts) {
     // Those of a text that is no JSON string may be more than those before they are escaped.
     const bool is_comparable = known.counts && (each.is_string || !conjuncts_[*counting].is_string);
     if (!is_comparable) continue;
-    known.fewest = std::max(known.fewest, each.fewest);
+    known.fewest_by_form = std::max(known.fewest_by_form, each.fewest);
     known.longest = std::max(known.longest, each.longest);
   }
+}
+
+// At the first use of a set in a walk.
+void ConjunctSearch::begin(SetId set) {
+  Known& known = known_[set];
+  const std::size_t size = sets_[set].size();
+  known.walk = walk_;
+  known.counted_pairs = false;
+  known.fewest = known.fewest_by_form;
+  known.enough = known.undecided = kNone;
+  known.completion_bound = known.last_search = known.most_left = 0;
+  known.next = Next::unknown;
   // The entries of rows are live. A conjunct that counts has a text in which no further character begins.
-  if (known.accepting || conjuncts.size() == 1) {
+  if (size != 0 && (known.accepting || size == 1)) {
     known.fewest = known.enough = 0;
     known.next = known.accepting ? Next::end : Next::conjunct;
     known.completion_bound = known.accepting ? 0 : known.least_bytes;
   }
-  work_ += std::ssize(conjuncts);
-  return set;
+  work_ += static_cast<std::int64_t>(size);
+  ++set_count_;
 }
 
 const ConjunctSearch::ConjunctSet& ConjunctSearch::successors(ConjunctId id, std::uint8_t byte_class) {
@@ -173,15 +207,15 @@ ConjunctSearch::SetId ConjunctSearch::successor(SetId set, std::uint8_t byte) {
 
 ConjunctSearch::State ConjunctSearch::follow(State from, std::uint8_t byte) {
   const SetId set = successor(from.set, byte);
-  if (!known_[set].counts) return {set, kAny};
-  const bool begins = known_[from.set].is_between;
+  if (!in_walk(set).counts) return {set, kAny};
+  const bool begins = in_walk(from.set).is_between;
   if (begins && from.left == 0) return {};
   const State after{set, from.left - begins};
   return {without_longer_alternatives(after), after.left};
 }
 
 ConjunctSearch::SetId ConjunctSearch::without_longer_alternatives(State state) {
-  if (known_[state.set].longest <= state.left || known_verdict(state) == Verdict::dead) return state.set;
+  if (in_walk(state.set).longest <= state.left || known_verdict(state) == Verdict::dead) return state.set;
   const std::uint64_t key = std::uint64_t{state.set} << 32 | state.left;
   if (const auto known = shorter_.find(key); known != shorter_.end()) return known->second;
   ConjunctSet shorter(sets_[state.set].begin(), sets_[state.set].end());
@@ -200,8 +234,8 @@ ConjunctSearch::SetId ConjunctSearch::without_longer_alternatives(State state) {
   return shorter_[key] = add(shorter);
 }
 
-ConjunctSearch::Verdict ConjunctSearch::known_verdict(State state) const {
-  const Known& known = known_[state.set];
+ConjunctSearch::Verdict ConjunctSearch::known_verdict(State state) {
+  const Known& known = in_walk(state.set);
   return known.enough <= state.left ? Verdict::live : known.fewest > state.left ? Verdict::dead : Verdict::unknown;
 }
 
@@ -212,12 +246,12 @@ ConjunctSearch::Verdict ConjunctSearch::decide(State state) {
 }
 
 void ConjunctSearch::note_live(State state, std::uint32_t completion_bound) {
-  if (note_fewer(state, completion_bound)) known_[state.set].next = Next::unknown;
+  if (note_fewer(state, completion_bound)) in_walk(state.set).next = Next::unknown;
 }
 
 // Notes that a state is live. Returns whether it was not known to be.
 bool ConjunctSearch::note_fewer(State state, std::uint32_t completion_bound) {
-  Known& known = known_[state.set];
+  Known& known = in_walk(state.set);
   const std::uint32_t characters = known.counts ? state.left : 0;
   if (known.enough <= characters) return false;
   known.enough = characters;
@@ -226,7 +260,7 @@ bool ConjunctSearch::note_fewer(State state, std::uint32_t completion_bound) {
 }
 
 void ConjunctSearch::note_dead(State state) {
-  Known& known = known_[state.set];
+  Known& known = in_walk(state.set);
   known.fewest = known.counts ? std::max(known.fewest, state.left + 1) : kNone;
 }
 
@@ -241,8 +275,8 @@ bool ConjunctSearch::decide_by_completions(State state) {
     ++work_;
     if (characters > state.left) continue;
     if (note_fewer({state.set, characters}, static_cast<std::uint32_t>(texts_[completion].size()))) {
-      known_[state.set].next = Next::completion;
-      known_[state.set].completion = completion;
+      in_walk(state.set).next = Next::completion;
+      in_walk(state.set).completion = completion;
     }
     if (k > 0) std::swap(completions_[k], completions_[k - 1]);
     return true;
@@ -254,6 +288,7 @@ bool ConjunctSearch::decide_by_completions(State state) {
 // completion is not in the conjunct.
 std::uint32_t ConjunctSearch::read(ConjunctId conjunct, std::uint32_t completion) {
   std::vector<std::uint32_t>& tried = conjuncts_[conjunct].completions;
+  if (std::exchange(conjuncts_[conjunct].walk, walk_) != walk_) tried.clear();
   if (tried.size() <= completion) tried.resize(texts_.size(), kUntried);
   if (tried[completion] != kUntried) return tried[completion];
   const auto& class_of = automaton_.class_of();
@@ -286,23 +321,34 @@ bool ConjunctSearch::has_dead_pair(State state) {
 
 bool ConjunctSearch::find_dead_pair(State state) {
   for (std::size_t i = 0; i < pairs_of(state.set).size(); ++i) {
-    const SetId pair = known_[state.set].pairs[i];
+    const SetId pair = in_walk(state.set).pairs[i];
     ++work_;
-    if (known_[pair].undecided == state.left) continue;
+    if (in_walk(pair).undecided == state.left) continue;
     const Verdict verdict = decide({pair, state.left});
-    Known& known = known_[state.set];
-    known.fewest = std::max(known.fewest, known_[pair].fewest);
+    Known& known = in_walk(state.set);
+    known.fewest = std::max(known.fewest, in_walk(pair).fewest);
     if (verdict == Verdict::dead) return true;
   }
   return false;
 }
 
 const std::vector<ConjunctSearch::SetId>& ConjunctSearch::pairs_of(SetId set) {
+  if (!known_[set].knows_pairs) {
+    std::vector<SetId> pairs = find_pairs(set);  // may move known_
+    known_[set].pairs = std::move(pairs);
+    known_[set].knows_pairs = true;
+  }
+  if (!std::exchange(in_walk(set).counted_pairs, true)) {
+    for (SetId pair : known_[set].pairs) in_walk(pair);
+  }
+  return known_[set].pairs;
+}
+
+std::vector<ConjunctSearch::SetId> ConjunctSearch::find_pairs(SetId set) {
   constexpr std::size_t kFewest = 3, kMost = 10;  // conjuncts
-  if (std::exchange(known_[set].knows_pairs, true)) return known_[set].pairs;
   ConjunctSet others, counting;
   for (ConjunctId id : sets_[set]) (conjuncts_[id].counts() ? counting : others).push_back(id);
-  if (others.size() < kFewest || others.size() > kMost) return known_[set].pairs;
+  if (others.size() < kFewest || others.size() > kMost) return {};
   std::vector<SetId> pairs;
   for (std::size_t i = 0; i < others.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -312,17 +358,16 @@ const std::vector<ConjunctSearch::SetId>& ConjunctSearch::pairs_of(SetId set) {
       pairs.push_back(add(pair));
     }
   }
-  known_[set].pairs = std::move(pairs);
-  return known_[set].pairs;
+  return pairs;
 }
 
 // Whether a search may leave out the characters beyond ASCII.
 bool ConjunctSearch::are_others_alike(SetId set) {
-  if (known_[set].other_characters == Alike::unknown) {
+  if (in_walk(set).other_characters == Alike::unknown) {
     const bool alike = std::ranges::all_of(sets_[set], [this](ConjunctId id) { return is_alike(id); });
-    known_[set].other_characters = alike ? Alike::yes : Alike::no;
+    in_walk(set).other_characters = alike ? Alike::yes : Alike::no;
   }
-  return known_[set].other_characters == Alike::yes;
+  return in_walk(set).other_characters == Alike::yes;
 }
 
 bool ConjunctSearch::is_alike(ConjunctId conjunct) {
@@ -349,7 +394,7 @@ bool ConjunctSearch::is_alike(ConjunctId conjunct) {
 // were seen has a text with so few characters.
 ConjunctSearch::Verdict ConjunctSearch::search(State state) {
   constexpr std::size_t kGreedy = 16, kMost = 256, kMostCounted = 1'024;  // states
-  const bool counts = known_[state.set].counts;
+  const bool counts = in_walk(state.set).counts;
   const std::size_t most = counts ? kMostCounted : kMost;
   std::vector<SearchNode> nodes;
   const std::uint32_t search = ++search_count_;
@@ -362,7 +407,7 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
   using Queue = std::priority_queue<Entry, std::vector<Entry>, decltype(is_farther)>;
   Queue by_distance(is_farther), by_length(is_farther);
   const auto add_node = [&](const SearchNode& node) {
-    Known& known = known_[node.state.set];
+    Known& known = in_walk(node.state.set);
     known.last_search = search;
     known.most_left = node.state.left;
     by_distance.emplace(known.distance, 0, nodes.size());
@@ -378,14 +423,14 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
     queue.pop();
     if (std::exchange(nodes[at].is_expanded, true)) continue;
     const State from = nodes[at].state;
-    const bool is_old = known_[from.set].last_search == search && known_[from.set].most_left > from.left;
+    const bool is_old = in_walk(from.set).last_search == search && in_walk(from.set).most_left > from.left;
     if (is_old) continue;  // seen again with more characters left
     if (at != 0 && decide_by_completions(from)) {
       note_path(nodes, at);
       return Verdict::live;
     }
-    if (++expanded > most || expansions_left_[counts] == 0 || sets_.size() > kMaxSets) {
-      known_[state.set].undecided = state.left;
+    if (++expanded > most || expansions_left_[counts] == 0 || set_count_ > kMaxSets) {
+      in_walk(state.set).undecided = state.left;
       return Verdict::unknown;
     }
     --expansions_left_[counts];
@@ -397,7 +442,7 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
       Verdict verdict = known_verdict(after);
       if (verdict == Verdict::dead) continue;
       if (verdict == Verdict::unknown) {
-        const Known& known = known_[after.set];
+        const Known& known = in_walk(after.set);
         if (known.last_search == search && known.most_left >= after.left) continue;
         if (has_dead_pair(after)) continue;
       }
@@ -414,16 +459,16 @@ ConjunctSearch::Verdict ConjunctSearch::search(State state) {
 
 // The states on the way to a live one are live. Remembers the text of the first one.
 void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t last) {
-  const Known& end = known_[nodes[last].state.set];
+  const Known& end = in_walk(nodes[last].state.set);
   std::uint32_t characters = end.enough, length = end.completion_bound;
   for (std::size_t i = last; i != 0; i = nodes[i].parent) {
     const State from = nodes[nodes[i].parent].state;
-    if (known_[nodes[i].state.set].counts && known_[from.set].is_between) ++characters;
+    if (in_walk(nodes[i].state.set).counts && in_walk(from.set).is_between) ++characters;
     length = saturating_add(length, 1);
     if (!note_fewer({from.set, characters}, length)) continue;
-    known_[from.set].next = Next::byte;
-    known_[from.set].byte = nodes[i].byte;
-    known_[from.set].after = nodes[i].state.set;
+    in_walk(from.set).next = Next::byte;
+    in_walk(from.set).byte = nodes[i].byte;
+    in_walk(from.set).after = nodes[i].state.set;
   }
   std::optional<std::string> text = text_of(nodes[0].state.set);
   if (!text) return;
@@ -433,13 +478,13 @@ void ConjunctSearch::note_path(const std::vector<SearchNode>& nodes, std::size_t
 }
 
 // The known text of a set that is live; nothing where it is long or not known.
-std::optional<std::string> ConjunctSearch::text_of(SetId set) const {
+std::optional<std::string> ConjunctSearch::text_of(SetId set) {
   std::string text;
-  for (; known_[set].next == Next::byte; set = known_[set].after) {
+  for (; in_walk(set).next == Next::byte; set = in_walk(set).after) {
     if (text.size() >= kLongestText) return std::nullopt;
-    text += static_cast<char>(known_[set].byte);
+    text += static_cast<char>(in_walk(set).byte);
   }
-  const Known& last = known_[set];
+  const Known& last = in_walk(set);
   if (last.next == Next::unknown || text.size() + last.completion_bound > kLongestText) return std::nullopt;
   if (last.next == Next::completion) return text + texts_[last.completion];
   if (last.next == Next::end) return text;
@@ -448,7 +493,7 @@ std::optional<std::string> ConjunctSearch::text_of(SetId set) const {
 }
 
 const ByteSet& ConjunctSearch::loop_of(State state) {
-  Known& known = known_[state.set];
+  Known& known = in_walk(state.set);
   if (!std::exchange(known.knows_loop, true)) {
     known.loop = ByteSet::all();
     for (ConjunctId each : sets_[state.set]) {
@@ -458,8 +503,8 @@ const ByteSet& ConjunctSearch::loop_of(State state) {
   return known.loop;
 }
 
-bool ConjunctSearch::stays_live(State state, std::uint32_t characters) const {
-  const Known& known = known_[state.set];
+bool ConjunctSearch::stays_live(State state, std::uint32_t characters) {
+  const Known& known = in_walk(state.set);
   return !known.counts || saturating_add(known.enough, characters) <= state.left;
 }
 

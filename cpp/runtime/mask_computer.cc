@@ -105,7 +105,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
   if (remainder == state) return nullptr;
   for (const Slice& slice : split.slices) add_slice(slice, builder);
   const ReferenceMask none;
-  ReferenceWalk walk(vocabulary_, automaton_, none, builder, nullptr, TokenCheck::none);
+  ReferenceWalk walk(vocabulary_, automaton_, none, builder, nullptr, TokenCheck::none, &kept_);
   for (const auto& [next, first, end] : open) walk.run_below(next, first, end);
   if (remainder != ExprSet::kEmpty) walk.run(remainder);
   return builder.finish();
@@ -180,7 +180,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_from_slices(const SlicedState&
                   });
   }
   if (sliced.remainder != ExprSet::kEmpty) {
-    ReferenceWalk(vocabulary_, automaton_, {}, builder, nullptr, check).run(sliced.remainder);
+    ReferenceWalk(vocabulary_, automaton_, {}, builder, nullptr, check, &kept_).run(sliced.remainder);
   }
   return builder.finish();
 }
@@ -195,7 +195,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_from_nearest(ExprId state, Tok
 std::shared_ptr<const Mask> MaskComputer::walk(ExprId state, const ReferenceMask& reference, TokenCheck check) {
   MaskBuilder builder(vocabulary_.word_count());
   if (reference.mask) builder.copy_from(*reference.mask);
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, check).run(state);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, check, &kept_).run(state);
   return builder.finish();
 }
 

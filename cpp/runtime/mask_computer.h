@@ -20,6 +20,7 @@
 #include "automaton/slice_analysis.h"
 #include "mask/mask.h"
 #include "mask/mask_builder.h"
+#include "runtime/kept_search.h"
 #include "runtime/recent_continuations.h"
 #include "runtime/recent_states.h"
 #include "runtime/slice_masks.h"
@@ -33,7 +34,7 @@ class MaskComputer {
       : vocabulary_(vocabulary),
         automaton_(automaton),
         analysis_(automaton),
-        slice_masks_(vocabulary, automaton, analysis_),
+        slice_masks_(vocabulary, automaton, analysis_, kept_),
         recent_(vocabulary, automaton, MaskKind::state) {}
   MaskComputer(const MaskComputer&) = delete;
   MaskComputer& operator=(const MaskComputer&) = delete;
@@ -60,6 +61,7 @@ class MaskComputer {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   SliceAnalysis analysis_;
+  KeptSearch kept_;
   SliceMasks slice_masks_;
   RecentStates recent_;
   RecentContinuations recent_continuations_;

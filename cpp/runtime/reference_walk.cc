@@ -9,6 +9,7 @@
 #include "automaton/conjuncts.h"
 #include "base/utf8_position.h"
 #include "expr/lengths.h"
+#include "runtime/conjunction_walk.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
@@ -54,7 +55,7 @@ void ExitDelta::note(std::size_t node, std::uint32_t next, Leaving state, Leavin
 }
 
 ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
-                             MaskBuilder& builder, ExitDelta* exits, TokenCheck check)
+                             MaskBuilder& builder, ExitDelta* exits, TokenCheck check, KeptSearch* kept)
     : vocabulary_(vocabulary),
       automaton_(automaton),
       reference_(reference),
@@ -65,7 +66,10 @@ ReferenceWalk::ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton,
       first_work_(automaton.work()),
       targets_(find_targets(vocabulary, reference)),
       alternative_walk_(vocabulary, automaton, builder, exits, targets_ ? &*targets_ : nullptr, reference.equal_below),
+      kept_(kept),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {}
+
+ReferenceWalk::~ReferenceWalk() = default;
 
 void ReferenceWalk::run(ExprId state) {
   if (!check_tokens_ && !reference_.mask && !exits_ && automaton_.begins_with_literal(state)) {
@@ -191,7 +195,8 @@ void ReferenceWalk::decide_target(std::uint32_t node, ExprId next, std::uint32_t
 // Returns false, and does nothing, where the state has no conjuncts to follow.
 bool ReferenceWalk::walk_conjuncts(ExprId next, ExprId reference_next, std::size_t first, std::size_t end) {
   if (!conjunction_walk_) {
-    conjunction_walk_.emplace(vocabulary_, automaton_, builder_, exits_, reference_.equal_below);
+    conjunction_walk_ =
+        std::make_unique<ConjunctionWalk>(vocabulary_, automaton_, builder_, exits_, reference_.equal_below, kept_);
   }
   return conjunction_walk_->run(next, reference_next, first, end);
 }

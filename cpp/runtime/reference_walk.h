@@ -18,11 +18,13 @@
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
-#include "runtime/conjunction_walk.h"
 #include "runtime/target_nodes.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
+
+class ConjunctionWalk;
+class KeptSearch;
 
 // A state with its mask, from which the mask of another state is computed.
 struct ReferenceMask {
@@ -66,9 +68,12 @@ enum class TokenCheck : std::uint8_t {
 
 class ReferenceWalk {
  public:
-  // `exits` is null unless the mask is that of a slice.
+  // `exits` is null unless the mask is that of a slice, `kept` where walks by conjuncts share no sets.
   ReferenceWalk(const Vocabulary& vocabulary, Automaton& automaton, const ReferenceMask& reference,
-                MaskBuilder& builder, ExitDelta* exits, TokenCheck check);
+                MaskBuilder& builder, ExitDelta* exits, TokenCheck check, KeptSearch* kept = nullptr);
+  ~ReferenceWalk();
+  ReferenceWalk(const ReferenceWalk&) = delete;
+  ReferenceWalk& operator=(const ReferenceWalk&) = delete;
 
   // The builder holds the tokens of the reference mask. Adds the tokens that `state` allows, and removes the tokens
   // that it refuses.
@@ -125,7 +130,8 @@ class ReferenceWalk {
   std::int64_t first_work_;             // Automaton::work() before this walk
   std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
-  std::optional<ConjunctionWalk> conjunction_walk_;  // made where it is needed, in few walks
+  KeptSearch* kept_;
+  std::unique_ptr<ConjunctionWalk> conjunction_walk_;  // made where it is needed, in few walks
   std::unique_ptr<Position[]> path_;  // path_[d]: the position after the first d bytes of the present node
   std::vector<Detour> detours_;       // nested literals, the innermost last
   std::string literal_;               // buffer of follow_literal

@@ -100,7 +100,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_by_form(ExprId prefix) {
 }
 
 std::shared_ptr<const Mask> SliceMasks::compute_from_reference(ExprId prefix) {
-  constexpr std::int64_t kLittleWork = 10'000;  // a tenth of a walk by conjuncts over a large vocabulary, or less
+  constexpr std::int64_t kLittleWork = 3'000;  // a tenth of a walk by conjuncts over a large vocabulary, or less
   const auto nodes = static_cast<std::int64_t>(vocabulary_.trie().size());
   ReferenceMask reference = find_reference(prefix);
   if (!reference.mask && follows_conjuncts(automaton_, prefix)) {
@@ -204,7 +204,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_value(const Slice& value) {
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::slice)) return known;
   MaskBuilder builder(vocabulary_.word_count());
   ExitDelta exits;
-  ReferenceWalk(vocabulary_, automaton_, {}, builder, &exits, TokenCheck::none).run(value.prefix);
+  ReferenceWalk(vocabulary_, automaton_, {}, builder, &exits, TokenCheck::none, &kept_).run(value.prefix);
   const std::vector<std::uint32_t> row = builder.row();
   std::vector<ContextDependentTokens::TokenSuffix> suffixes =
       suffixes_after(exits.added, [&](std::uint32_t id, std::string_view suffix) {
@@ -309,7 +309,7 @@ std::shared_ptr<const Mask> SliceMasks::compute(ExprId prefix, const ReferenceMa
     builder.note_length(saturating_add(reference.inside_bound, std::uint64_t{4} * kMaxEscapeLength));
   }
   ExitDelta delta;
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta, TokenCheck::none).run(prefix);
+  ReferenceWalk(vocabulary_, automaton_, reference, builder, &delta, TokenCheck::none, &kept_).run(prefix);
   std::shared_ptr<const ContextDependentTokens> tokens;
   if (reference.mask) tokens = reference.mask->context_dependent();
   if (!tokens || !delta.added.empty() || !delta.removed.empty()) tokens = merge_exits(tokens.get(), delta);

@@ -16,12 +16,15 @@
 
 namespace detent {
 
+class KeptSearch;
+
 class SliceMasks {
  public:
-  SliceMasks(const Vocabulary& vocabulary, Automaton& automaton, SliceAnalysis& analysis)
+  SliceMasks(const Vocabulary& vocabulary, Automaton& automaton, SliceAnalysis& analysis, KeptSearch& kept)
       : vocabulary_(vocabulary),
         automaton_(automaton),
         analysis_(analysis),
+        kept_(kept),
         recent_(vocabulary, automaton, MaskKind::slice),
         recent_conditions_(vocabulary, automaton, MaskKind::condition) {}
 
@@ -95,6 +98,7 @@ class SliceMasks {
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   SliceAnalysis& analysis_;
+  KeptSearch& kept_;
   RecentStates recent_, recent_conditions_;
 };
 
