@@ -43,7 +43,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_conditioned(ExprId prefix) {
       }
     }
   }
-  return builder.finish(keep_exits_alive(all->context_dependent(), parts->condition));
+  return builder.finish(keep_exits_accepted(all->context_dependent(), parts->condition));
 }
 
 std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {

@@ -57,9 +57,10 @@ std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits(
   });
 }
 
-std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_alive(
+std::shared_ptr<const ContextDependentTokens> SliceMasks::keep_exits_accepted(
     const std::shared_ptr<const ContextDependentTokens>& tokens, ExprId state) const {
-  return keep_exits(tokens, [&](std::string_view text) { return automaton_.advance(state, text) != ExprSet::kEmpty; });
+  return keep_exits(tokens,
+                    [&](std::string_view text) { return automaton_.accepting(automaton_.advance(state, text)); });
 }
 
 // The sorted suffixes of the tokens below these trie nodes for which keep(id, suffix) is true.

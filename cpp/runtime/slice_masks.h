@@ -80,8 +80,8 @@ class SliceMasks {
   // Keeps the tokens for which keep(bytes) is true; with the last of `bytes`, the token leaves the slice.
   std::shared_ptr<const ContextDependentTokens> keep_exits(const std::shared_ptr<const ContextDependentTokens>& tokens,
                                                            const std::function<bool(std::string_view)>& keep) const;
-  // Keeps the tokens that leave where a state is alive after the bytes up to there.
-  std::shared_ptr<const ContextDependentTokens> keep_exits_alive(
+  // Keeps the tokens that leave where a state accepts the bytes up to there.
+  std::shared_ptr<const ContextDependentTokens> keep_exits_accepted(
       const std::shared_ptr<const ContextDependentTokens>& tokens, ExprId state) const;
   std::shared_ptr<const Mask> compute(ExprId prefix, const ReferenceMask& reference);
   template <class Keep>
