@@ -37,7 +37,7 @@ ByteSet indent_bytes() { return ByteSet::of(' ') | ByteSet::of('\t'); }
 bool begins_like_literal(const ExprSet& exprs, ExprId state) {
   const Expr& expr = exprs[state];
   const Expr& head = exprs[split_first(exprs, state).first];
-  if (head.op == Op::text || head.op == Op::ordered) return true;
+  if (head.op == Op::text || head.op == Op::ordered || head.op == Op::unordered) return true;
   if (head.op == Op::repeat && expr.op == Op::concat && exprs[head.part()].op == Op::bytes) {  // an indent
     return exprs.set(exprs[head.part()].set_index()).is_subset_of(indent_bytes()) &&
            begins_like_literal(exprs, expr.second());
@@ -150,8 +150,7 @@ void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, 
         }
         [[fallthrough]];
       case Op::unordered: {
-        if (expr.op == Op::unordered && expr.nonempty &&
-            exprs_.unordered_state(head).position != MemberPosition::after_member) {
+        if (expr.op == Op::unordered && exprs_.unordered_state(head).position != MemberPosition::after_member) {
           kind = Choice::Kind::members;
           if (expr.nullable) pending.push_back(rest);
           break;
@@ -293,7 +292,7 @@ typename LiteralWalk<Trie>::CommonPrefix LiteralWalk<Trie>::common_prefix_of_uno
   CommonPrefix common;
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     const ExprId name = name_of(allowed[i]);
-    if (exprs_[name].op != Op::text) return {};
+    if (exprs_[name].op != Op::text || !exprs_[allowed[i]].nonempty) return {};
     const std::string_view text = exprs_.text_of(name);
     if (i == 0) common.text = text;
     common.text.resize(static_cast<std::size_t>(
@@ -304,6 +303,7 @@ typename LiteralWalk<Trie>::CommonPrefix LiteralWalk<Trie>::common_prefix_of_uno
 
 // Follows the members that may come next in any order, the same ones as in Derivatives::expand_unordered, whose lists
 // of the members that are left take quadratic time: such a list is built only where some token reads on after the name.
+// The list is live, so after a live member the list that is left is live too.
 template <class Trie>
 void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const OpenState& at) {
   const UnorderedState state = exprs_.unordered_state(choice.head);
@@ -329,6 +329,7 @@ void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const Ope
   if (ends_inside && is_cut_off) note(parts[2]);
   for (std::size_t i = 0; i < (is_cut_off ? 0 : allowed); ++i) {
     const ExprId member = parts[2 + i];
+    if (!exprs_[member].nonempty && !liveness_.live(member)) continue;
     const ExprId name = name_of(member);
     const bool has_name = exprs_[name].op == Op::text;
     bool is_allowed = false;

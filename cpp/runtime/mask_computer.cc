@@ -6,6 +6,7 @@
 
 #include "base/fork_guard.h"
 #include "expr/lengths.h"
+#include "expr/parts.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
 #include "runtime/class_run.h"
@@ -25,7 +26,7 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
   const ForkGuard guard;  // makes the many nested guards below free
   const TokenCheck check = automaton_.stays_tokenizable(state) ? TokenCheck::none : TokenCheck::tokenizable;
   if (check == TokenCheck::none && has_many_alternatives(state)) return compute_from_alternatives(state);
-  if (check == TokenCheck::none && !automaton_.has_lists()) {
+  if (check == TokenCheck::none) {
     if (std::shared_ptr<const Mask> mask = compute_by_form(state)) return mask;
   } else if (const SlicedState sliced = analysis_.slice(state); can_use(sliced, check)) {
     return compute_from_slices(sliced, check);
@@ -60,7 +61,8 @@ bool MaskComputer::can_use(const SlicedState& sliced, TokenCheck check) {
 }
 
 // Whether to walk by alternatives. While the automaton is small, a walk by states costs less. Slices with one prefix
-// count once, since their mask is shared. Case: one string before the different rests of five objects.
+// count once, since their mask is shared. Case: one string before the different rests of five objects. What begins with
+// literals does not count, since these are followed in the trie. Case: five lists of twenty members in any order.
 bool MaskComputer::has_many_alternatives(ExprId state) {
   constexpr std::size_t kFew = 4;
   if (automaton_.has_rule(state) || automaton_.added_size() < kManyStates) return false;
@@ -70,8 +72,13 @@ bool MaskComputer::has_many_alternatives(ExprId state) {
   for (const Slice& slice : sliced.slices) prefixes.push_back(slice.prefix.value);
   std::ranges::sort(prefixes);
   const auto repeated = std::ranges::unique(prefixes).size();
-  const std::size_t others = sliced.remainder == ExprSet::kEmpty ? 0 : automaton_.split(sliced.remainder).size();
-  return prefixes.size() - repeated + others > kFew;
+  const ExprId others = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    std::vector<ExprId> operands = operands_of(exprs, sliced.remainder, Op::union_of);
+    std::erase_if(operands, [&](ExprId operand) { return begins_like_literal(exprs, operand); });
+    return exprs.union_of(std::move(operands));
+  });
+  const std::size_t other_count = others == ExprSet::kEmpty ? 0 : automaton_.split(others).size();
+  return prefixes.size() - repeated + other_count > kFew;
 }
 
 std::shared_ptr<const Mask> MaskComputer::compute_from_alternatives(ExprId state) {
