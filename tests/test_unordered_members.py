@@ -179,6 +179,24 @@ def test_canonical_budgets(seed: int, split: str) -> None:
                 text.append(token)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_unions_drop_included_lists_alone(seed: int) -> None:
+    """Lists with members of few names, so that many include each other, also with members in another order."""
+    rng = Random(seed)
+    lists = []
+    for _ in range(rng.randint(2, 4)):
+        members = [(name, rng.random() < 0.4) for name in rng.sample(_NAMES[:3], rng.randint(1, 3))]
+        most = rng.randint(1, 3)
+        lists.append((members, rng.random() < 0.3, rng.randint(1, most), most))
+    automaton = _core.Automaton(_core.union([_node(*each) for each in lists]), 100_000, 1 << 28, 10**9)
+    expected = set().union(*(_texts(*each) for each in lists))
+    names = [name + "0" for name in _NAMES[:3]] + [_OTHER]
+    for count in range(1, 4):
+        for written in product(names, repeat=count):
+            text = "{" + ",".join(written) + "}"
+            assert automaton.accepts(text.encode()) == (text in expected), (lists, text)
+
+
 def test_completions_without_a_split_share_their_members() -> None:
     """The completions after 8 letters have 3 KB each; only the members before the one that is left out differ."""
     names = [first + second for first in "abcdefgh" for second in "klmnop"]

@@ -12,6 +12,7 @@
 //      that may match anywhere, T a T, has the residual T a T | T after its first match. Without this rule, a choice of
 //      n such patterns has 2^n states where n would do.
 //   7. An intersection is empty if an operand needs more bytes than another one may have.
+//   8. A list of members in any order absorbs those that it plainly includes (included_lists.h).
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "expr/expr_set.h"
+#include "expr/included_lists.h"
 #include "expr/lengths.h"
 #include "expr/parts.h"
 
@@ -286,6 +288,7 @@ ExprId ExprSet::new_union(std::vector<ExprId> parts) {
   absorb_epsilon(parts);
   merge_counts(parts);
   absorb_tails(parts);
+  drop_included_lists(*this, parts);
   left_factor(parts);
   if (parts.size() == 1) return parts[0];
 
