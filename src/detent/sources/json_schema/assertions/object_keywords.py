@@ -11,6 +11,8 @@ from detent.sources.json_schema.parse.schema_node import SchemaNode
 
 __all__ = ["OBJECT_KEYWORDS"]
 
+_REQUIRES_ALONE = frozenset(("required", "title", "description", "$comment"))
+
 
 def _properties(nodes: SchemaNodes, node: SchemaNode, assertions: AssertionsBuilder, argument: Any) -> None:
     value = nodes.algebra.value
@@ -83,8 +85,12 @@ def _dependent_schemas(nodes: SchemaNodes, node: SchemaNode, assertions: Asserti
 
 def _require_schema(nodes: SchemaNodes, assertions: AssertionsBuilder, name: str, inner: SchemaNode) -> None:
     """Assert that an object with a member of one name is valid against a schema."""
+    schema = inner.schema
     if inner is nodes.never:
         assertions.object.append(nodes.algebra.lacks(name))
+    elif isinstance(schema, dict) and isinstance(schema.get("required"), list) and _REQUIRES_ALONE.issuperset(schema):
+        # As dependentRequired: two such conditions then have fewer alternatives than "lacks a, or has a and b".
+        _require_names(nodes, assertions, name, list_of_names(nodes, inner, "required", schema["required"]))
     elif inner is not nodes.always:
         assertions.disjunctions.append(DependentSchema(name, inner))
 
