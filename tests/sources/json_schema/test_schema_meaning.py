@@ -72,8 +72,8 @@ CASES: dict[str, tuple[Any, list[Any], list[Any]]] = {
     ),
     "dependentSchemas that require": (
         {"dependentSchemas": {"a": {"required": ["b"], "description": "with b"}, "c": {"required": ["b", "d"]}}},
-        [{}, 1, {"b": 1}, {"a": 1, "b": 1}, {"c": 1, "b": 1, "d": 1}, {"a": 1, "b": 2, "c": 3, "d": 4}],
-        [{"a": 1}, {"a": 1, "c": 1}, {"c": 1, "b": 1}, {"a": 1, "c": 1, "d": 1}],
+        [{}, 1, {"b": 1}, {"a": 1, "b": 1}, {"b": 1, "c": 1, "d": 1}, {"a": 1, "b": 2, "c": 3, "d": 4}],
+        [{"a": 1}, {"a": 1, "c": 1}, {"b": 1, "c": 1}, {"a": 1, "c": 1, "d": 1}],
     ),
     "a prefix and the rest": (
         {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": {"type": "null"}},
