@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "automaton/conditioned_slices.h"
+#include "automaton/fewer_rounds.h"
 #include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "expr/parts.h"
@@ -204,6 +205,13 @@ UnboundedState SliceAnalysis::drop_large_upper_bounds(ExprId state) {
   });
   if (texts != ExprSet::kEmpty) found.needed = longest_completion(texts);
   return found;
+}
+
+ExprId SliceAnalysis::with_fewer_rounds(ExprId state) {
+  return automaton_.edit([state](ExprSet& exprs, Derivatives&, Liveness& liveness) {
+    const ExprId smaller = detent::with_fewer_rounds(exprs, state);
+    return smaller == state || liveness.live(smaller) ? smaller : state;
+  });
 }
 
 std::optional<std::uint32_t> SliceAnalysis::needed_inside(const UnboundedState& wide) {

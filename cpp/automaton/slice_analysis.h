@@ -82,6 +82,8 @@ class SliceAnalysis {
   UnboundedState drop_upper_bounds(ExprId state);
   // Drops all large upper bounds in the first part, except below complements: `(.{1,63}\.){1,127}` becomes `(.+\.)+`.
   UnboundedState drop_large_upper_bounds(ExprId state);
+  // Lowers upper bounds (with_fewer_rounds), if a live state is left: each of its texts is one of the given state.
+  ExprId with_fewer_rounds(ExprId state);
   // Drops the lower bound of a prefix "at least n rounds, then one byte": `.{5,}"` becomes `.*"`. Both allow the same
   // tokens up to that byte. Any other prefix is returned unchanged.
   ExprId drop_lower_bound(ExprId prefix);

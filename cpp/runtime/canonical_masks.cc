@@ -332,6 +332,21 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slices(ExprId state, co
   return builder.finish();
 }
 
+// The state after a token that stays inside a string of at most n characters, before `continuation`: that of the string
+// without this bound, with as many characters as are left. So no state is made at each character of the token. Nothing
+// where the form of that state does not show the string.
+std::optional<ExprId> CanonicalMasks::after_counted(const CountedString& string, std::uint32_t token,
+                                                    ExprId continuation) {
+  const std::string_view text = language_.vocabulary().bytes(token);
+  const std::uint32_t characters = StringLengths::count(text);
+  const ExprId wide = language_.next(string.unbounded, text);
+  if (wide == ExprSet::kEmpty || characters > string.maximum) return std::nullopt;
+  const std::optional<ExprId> after = masks_.analysis().with_at_most(wide, string.maximum - characters);
+  if (!after || *after == ExprSet::kEmpty) return after;
+  return language_.automaton.edit(
+      [&](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.concat(*after, continuation); });
+}
+
 // The state is one slice, and its continuation has a greedy completion.
 std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, const SplitPosition& at,
                                                                const Slice& slice, WalkLimit& limit) {
@@ -339,15 +354,20 @@ std::shared_ptr<const Mask> CanonicalMasks::compute_from_slice(ExprId state, con
   const SliceTokens part = slices_.find(slice.prefix, at, limit);
   TokenBounds bounds(language_, search_, state, at);
   BoundedTokens tokens;
-  // A token may be in several parts. Where it leads from the whole state counts.
-  const auto visit = [&](std::uint32_t token, ExprId) {
-    const std::uint32_t bound = bounds.of(token, bounds.next(token));
+  const auto visit = [&](std::uint32_t token, ExprId next) {
+    const std::uint32_t bound = bounds.of(token, next);
     if (bound != kInfinite) tokens.emplace_back(token, bound);
     limit.check();
   };
-  part.uncertain->each([&](std::uint32_t token) { visit(token, state); });
+  const std::optional<CountedString> string = slices_.counted_string(slice.prefix, at.position);
+  part.uncertain->each([&](std::uint32_t token) {
+    std::optional<ExprId> next;
+    if (string && !bounds.ends_inside_character(token)) next = after_counted(*string, token, slice.continuation);
+    visit(token, next ? *next : bounds.next(token));
+  });
+  // A token may be in several parts. Where it leads from the whole state counts.
   walk_suffixes(*masks_.slice_masks().leaving(slice.prefix), vocabulary, language_.automaton, slice.continuation,
-                visit);
+                [&](std::uint32_t token, ExprId) { visit(token, bounds.next(token)); });
   language_.meter.step(static_cast<std::int64_t>(tokens.size()) / 8 + 1);
 
   MaskBuilder builder(vocabulary.word_count());  // last: a thread builds one mask at a time

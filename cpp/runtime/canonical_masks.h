@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ class CanonicalMasks {
   std::shared_ptr<const Mask> walk_beside(const Reference& other, ExprId state, const SplitPosition& at,
                                           WalkLimit& limit);
   std::shared_ptr<const Mask> compute_from_slices(ExprId state, const SplitPosition& at, WalkLimit& limit);
+  std::optional<ExprId> after_counted(const CountedString& string, std::uint32_t token, ExprId continuation);
   std::shared_ptr<const Mask> compute_from_slice(ExprId state, const SplitPosition& at, const Slice& slice,
                                                  WalkLimit& limit);
 

@@ -13,6 +13,7 @@
 //    bounds are a matter of bits (limit_characters). Only tokens after which the quotation mark is no completion are
 //    decided, where few characters are left, and those that have too few characters: once for each number of them.
 //    In other strings with a bound on their characters, these tokens are decided one by one (find_counted).
+//    A bound on words, or other long rounds, shares the accepted tokens of a smaller one (find_beside_smaller).
 // 4. A prefix that differs from all references after most bytes, such as the rest of any string, which has none, has
 //    verdicts of most tokens at each of some ten positions. The states after its tokens are the same at all of them:
 //    they are kept (prefix_states.h).
@@ -102,7 +103,7 @@ SliceTokens CanonicalSlices::find(ExprId prefix, const SplitPosition& at, WalkLi
   const Hash128 accepted_key = key(prefix, at.position, at.unsplit);
   SliceTokens found = cached(accepted_key, MaskCache::Kind::slice);
   if (found.is_known()) return found;
-  found = without_unsplit(prefix, at, tokens, completing);
+  found = without_unsplit(prefix, at, tokens, completing, limit);
   insert(accepted_key, found);
   return found;
 }
@@ -165,6 +166,7 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
   const bool is_inside = string && !string->is_before && !from.decoded().inside_character();
   if (is_inside) return limit_characters(prefix, *string, find(string->unbounded, from, limit), from, limit);
   if (std::optional<SliceTokens> found = find_counted(prefix, from, limit)) return *std::move(found);
+  if (std::optional<SliceTokens> found = find_beside_smaller(prefix, from, limit)) return *std::move(found);
   const std::optional<Reference> reference = find_reference(prefix, from, limit);
   if (reference && language_.vocabulary().max_token_length() <= reference->equal_length) return reference->tokens;
   if (!reference) {
@@ -212,15 +214,51 @@ std::optional<SliceTokens> CanonicalSlices::find_conditioned(ExprId prefix, Posi
                      part_of(*all.uncertain, permitted, row.uncertain, 0), part_of(*all.closing, row.accepted, {}, 0)};
 }
 
+// The tokens of a prefix with a bound on its rounds, from those of the smaller prefix (smaller_prefix), which all such
+// bounds share. Its uncertain tokens stay uncertain. The state decides the others that may stay inside. Nothing where
+// these are many.
+std::optional<SliceTokens> CanonicalSlices::find_beside_smaller(ExprId prefix, PositionId from, WalkLimit& limit) {
+  const ExprId smaller = smaller_prefix(prefix);
+  if (smaller == prefix) return std::nullopt;
+  const Vocabulary& vocabulary = language_.vocabulary();
+  const SliceTokens few = find(smaller, from, limit);
+  SliceRow row{row_of(*few.accepted, vocabulary.word_count()), few.accepted->max_completion_bound()};
+  const std::vector<std::uint32_t> uncertain = row_of(*few.uncertain, vocabulary.word_count());
+  std::vector<std::uint32_t> inside = row_of(*masks_.mask_of(prefix), vocabulary.word_count());
+  language_.transitions.row(from).remove_refused(inside);
+  if (const ExprId any_string = analysis_.any_string_like(prefix); any_string != prefix) {
+    const SliceTokens any = find(any_string, from, limit);
+    std::vector<std::uint32_t> may_stay = row_of(*any.accepted, vocabulary.word_count());
+    any.uncertain->add_to(may_stay.data());
+    for (std::size_t i = 0; i < inside.size(); ++i) inside[i] &= may_stay[i];
+  }
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t i = 0; i < inside.size(); ++i) {
+    for (std::uint32_t word = inside[i] & ~row.accepted[i] & ~uncertain[i]; word != 0; word &= word - 1) {
+      others.push_back(i * 32 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+  if (others.size() > kFewTokens) return std::nullopt;
+  ContextFreeBounds bounds(language_, completions_, endings_, search_, from);
+  for (std::uint32_t token : others) {
+    limit.check();
+    row.accepted[token >> 5] |= 1u << (token & 31);
+    row.decide(token, bounds.of(token, language_.next(prefix, vocabulary.bytes(token)), bounds.target_of(token)));
+  }
+  std::erase_if(others, [&row](std::uint32_t token) { return !has_bit(row.accepted, token); });
+  language_.meter.step(vocabulary.size() / 64 + 1);
+  return SliceTokens{part_of(*few.accepted, row.accepted, others, row.longest),
+                     part_of(*few.uncertain, uncertain, row.uncertain, 0), few.closing};
+}
+
 // The tokens of a string of other texts with at most n characters, such as counted words: a walk would make a state at
 // each character of tokens such as a hundred dashes. What completes the string without this bound (`wide`) after a
 // token completes this one, too, if both have at most n characters, without the quotation mark. The state decides the
 // other tokens: that of the wide string, with as many characters as are left. Nothing where these tokens may be many.
 std::optional<SliceTokens> CanonicalSlices::find_counted(ExprId prefix, PositionId from, WalkLimit& limit) {
   constexpr std::size_t kTokensForOne = 64;  // one in so many is looked at
-  if (from.decoded().inside_character()) return std::nullopt;
-  const std::optional<CountedString> string = analysis_.counted_string(prefix);
-  if (!string || string->is_before || string->minimum > 1) return std::nullopt;  // a token has at least one character
+  const std::optional<CountedString> string = counted_string(prefix, from);
+  if (!string) return std::nullopt;
   const Vocabulary& vocabulary = language_.vocabulary();
   const StringLengths& lengths = vocabulary.string_lengths();
   const SliceTokens wide = find(string->unbounded, from, limit);
@@ -370,14 +408,52 @@ std::uint32_t CanonicalSlices::bound_beside_unsplit(ExprId prefix, const SplitPo
   return kInfinite;
 }
 
+std::optional<CountedString> CanonicalSlices::counted_string(ExprId prefix, PositionId from) {
+  if (from.decoded().inside_character()) return std::nullopt;
+  std::optional<CountedString> string = analysis_.counted_string(prefix);
+  if (string && (string->is_before || string->minimum > 1)) string.reset();
+  return string;
+}
+
+// A prefix with a bound on its rounds, such as a hundred words, shares most accepted tokens with that of at most four
+// words: what completes this completes the given one, too. The given prefix where there is none.
+ExprId CanonicalSlices::smaller_prefix(ExprId prefix) {
+  return without_upper_bounds(prefix).state == prefix ? analysis_.with_fewer_rounds(prefix) : prefix;
+}
+
+// A prefix such that what completes it after a token completes the given one, too, if both together have at most so
+// many characters. The given prefix where there is none.
+std::pair<ExprId, std::uint32_t> CanonicalSlices::similar_prefix(ExprId prefix, PositionId from) {
+  const std::optional<BoundedString> bounded = analysis_.bounded_string(prefix);
+  if (bounded && !bounded->is_before && bounded->minimum <= 1 && !from.decoded().inside_character()) {
+    return {bounded->unbounded, bounded->maximum};
+  }
+  if (const std::optional<CountedString> counted = counted_string(prefix, from)) {
+    return {counted->unbounded, counted->maximum};
+  }
+  return {smaller_prefix(prefix), kInfinite};
+}
+
 SliceTokens CanonicalSlices::without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
-                                             const std::vector<UnsplitEdge>& completing) {
+                                             const std::vector<UnsplitEdge>& completing, WalkLimit& limit) {
   const std::size_t words = language_.vocabulary().word_count();
   const std::vector<std::uint32_t> accepted = row_of(*tokens.accepted, words);
-  std::vector<std::uint32_t> doubtful;
-  std::uint32_t longest = tokens.accepted->max_completion_bound();
+  std::vector<std::uint32_t> doubtful, accepted_there(words);
+  std::uint32_t longest = tokens.accepted->max_completion_bound(), longest_there = 0;
+  const auto [similar, most_characters] = similar_prefix(prefix, at.position);
+  if (similar != prefix) {
+    const SliceTokens there = find(similar, at, limit);
+    there.accepted->add_to(accepted_there.data());
+    longest_there = there.accepted->max_completion_bound();
+    longest = std::max(longest, longest_there);
+  }
+  const auto is_surely_accepted = [&](std::uint32_t token) {
+    if (!has_bit(accepted_there, token)) return false;
+    return most_characters == kInfinite ||
+           StringLengths::count(language_.vocabulary().bytes(token)) + longest_there <= most_characters;
+  };
   for (const UnsplitEdge& edge : completing) {
-    if (!has_bit(accepted, edge.first)) continue;
+    if (!has_bit(accepted, edge.first) || is_surely_accepted(edge.first)) continue;
     const std::uint32_t bound = bound_beside_unsplit(prefix, at, edge);
     if (bound == kInfinite) {
       doubtful.push_back(edge.first);

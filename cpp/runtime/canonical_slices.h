@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "automaton/slice_analysis.h"
@@ -43,6 +44,9 @@ class CanonicalSlices {
   // The tokens that follow a position. Cost: a cache look-up; at the first visit a walk over the part of the trie where
   // the prefix differs from one without bounds. Throws WalkLimit::Exceeded where that exceeds the limit.
   SliceTokens find(ExprId prefix, const SplitPosition& at, WalkLimit& limit);
+  // Reads a prefix as a string with at most n characters; it may ask for one, which each token has. Nothing inside a
+  // character.
+  std::optional<CountedString> counted_string(ExprId prefix, PositionId from);
 
  private:
   using UnsplitEdge = PretokenTransitions::UnsplitEdge;
@@ -57,6 +61,7 @@ class CanonicalSlices {
   SliceTokens find(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens compute(ExprId prefix, PositionId from, WalkLimit& limit);
   std::optional<SliceTokens> find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit);
+  std::optional<SliceTokens> find_beside_smaller(ExprId prefix, PositionId from, WalkLimit& limit);
   std::optional<SliceTokens> find_counted(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens limit_characters(ExprId prefix, const BoundedString& string, const SliceTokens& wide, PositionId from,
                                WalkLimit& limit);
@@ -65,9 +70,11 @@ class CanonicalSlices {
   bool differs_widely(ExprId prefix, ExprId other);
   std::shared_ptr<const PrefixStates> states_after(ExprId prefix, WalkLimit& limit);
   UnboundedState without_upper_bounds(ExprId prefix);
+  ExprId smaller_prefix(ExprId prefix);
+  std::pair<ExprId, std::uint32_t> similar_prefix(ExprId prefix, PositionId from);
   std::optional<Reference> find_reference(ExprId prefix, PositionId from, WalkLimit& limit);
   SliceTokens without_unsplit(ExprId prefix, const SplitPosition& at, const SliceTokens& tokens,
-                              const std::vector<UnsplitEdge>& completing);
+                              const std::vector<UnsplitEdge>& completing, WalkLimit& limit);
   std::uint32_t bound_beside_unsplit(ExprId prefix, const SplitPosition& at, const UnsplitEdge& edge);
   Hash128 key(ExprId prefix, PositionId from, UnsplitNode unsplit) const;
 

@@ -26,6 +26,10 @@ class TokenBounds {
   ExprId next(std::uint32_t token) const { return language_.next(state_, language_.vocabulary().bytes(token)); }
   // Where a token leads the pre-tokenizer; TransitionRow::kRefused if it refuses the token.
   std::uint16_t target(std::uint32_t token) const { return row_.target_of(token); }
+  bool ends_inside_character(std::uint32_t token) const {
+    const std::uint16_t target = row_.target_of(token);
+    return target != TransitionRow::kRefused && row_.targets[target].decoded().inside_character();
+  }
   // Clears the bits of the refused tokens; inside a character of none.
   void remove_refused(std::span<std::uint32_t> mask_row) const { row_.remove_refused(mask_row); }
   // The bound after a token that leads to `next`; kInfinite if the token leads to a dead end. `next` may be dead: an
