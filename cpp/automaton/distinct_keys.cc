@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <queue>
 #include <string>
@@ -20,6 +21,7 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMoreKeys = 24;      // beyond the least number of items
+constexpr std::size_t kMostMembers = 256;  // values of a list inside items, each with a member of its own
 constexpr std::size_t kMaxTexts = 30'000;  // texts that a search for the shortest keys may hold
 constexpr std::uint32_t kManyRounds = 40;  // 2^40 texts are more than a text can hold
 
@@ -99,6 +101,8 @@ NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Me
   return forms;
 }
 
+using TextsOfKeys = std::map<std::string, std::vector<std::string>>;  // texts by JsonValue::key()
+
 // Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
 class ShortestKeys {
  public:
@@ -115,13 +119,16 @@ class ShortestKeys {
     list.has_all_keys = pending_.empty() && list.keys.size() < count;
   }
 
+  // The texts that were found; those of all keys where the list has all keys.
+  const TextsOfKeys& texts_of_keys() const { return texts_of_keys_; }
+
   // Where the lengths are far above those of the shortest texts, the search above goes deep. This one goes wide: all
   // texts of one length, then the longer ones.
   void find_short_texts(std::size_t count, DistinctKeys& list) {
     pending_ = {};
     texts_.clear();
     lengths_.clear();
-    seen_.clear();
+    texts_of_keys_.clear();
     list = DistinctKeys{.key = list.key, .is_unbounded = list.is_unbounded};
     add("", list.key, 0);
     for (std::size_t i = 0; i < texts_.size() && list.keys.size() < count && texts_.size() < kMaxTexts; ++i) {
@@ -157,7 +164,10 @@ class ShortestKeys {
     if (exprs_[state].nullable) {
       const std::optional<JsonValue> value = JsonValue::parse(text);
       if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
-      if (std::string name = value->key(); seen_.insert(name).second) {
+      std::string name = value->key();
+      std::vector<std::string>& texts = texts_of_keys_[name];
+      texts.push_back(text);
+      if (texts.size() == 1) {
         list.keys.push_back(std::move(name));
         list.texts.push_back(text);
         list.lengths.push_back(length);
@@ -187,7 +197,7 @@ class ShortestKeys {
   std::int64_t held_ = 0;
   std::vector<std::pair<std::string, ExprId>> texts_;
   std::vector<std::uint32_t> lengths_;  // of the texts
-  std::unordered_set<std::string> seen_;
+  TextsOfKeys texts_of_keys_;
   // The shortest completed text first; among equals the one that has the least to come.
   struct Entry {
     std::uint32_t length;
@@ -228,6 +238,52 @@ bool has_many_texts(const ExprSet& exprs, Derivatives& derivatives, Meter& meter
     layer = std::move(next);
   }
   return false;
+}
+
+// Whether there are more values than a text can hold. Only one text of each value is counted, but members of
+// objects may have any order: a text of 64 bytes has at most 12 members, so 2^29 orders.
+bool writes_many_values(const ExprSet& exprs, Derivatives& derivatives, Meter& meter, ExprId key, bool has_objects) {
+  constexpr int kMaxLength = 64;
+  constexpr std::size_t kMaxStates = 200;
+  const double many = has_objects ? 0x1p60 : 0x1p20;
+  if (exprs[key].has_rule) return false;
+  const auto is_other_form = [has_objects](NumberPhase phase, unsigned byte) {
+    if (phase == NumberPhase::string) return byte == '\\';
+    if (is_in_number(phase) && (byte == '.' || byte == 'e' || byte == 'E')) return true;
+    return byte <= ' ' || byte == '-' || (byte == '{' && !has_objects);
+  };
+  std::map<std::pair<std::uint32_t, NumberPhase>, double> layer{{{key.value, NumberPhase::plain}, 1}};
+  double total = 0;
+  for (int length = 0; length <= kMaxLength && !layer.empty() && layer.size() < kMaxStates; ++length) {
+    std::map<std::pair<std::uint32_t, NumberPhase>, double> next;
+    for (const auto& [at, count] : layer) {
+      const auto& [state, phase] = at;
+      if (exprs[ExprId{state}].nullable) total += count;
+      const ExprId* row = derivatives.row(ExprId{state});
+      meter.step(256);
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        const ExprId after_byte = row[derivatives.class_of()[byte]];
+        if (after_byte == ExprSet::kEmpty || is_other_form(phase, byte)) continue;
+        next[{after_byte.value, after(phase, static_cast<std::uint8_t>(byte))}] += count;
+      }
+    }
+    if (total >= many) return true;
+    layer = std::move(next);
+  }
+  return false;
+}
+
+// A list of few values: members in any order, whose states are exact inside a member, too. `texts_of_keys` has all
+// texts of each value.
+ExprId make_members(ExprSet& exprs, const Node& node, std::span<const ExprId> parts, const TextsOfKeys& texts_of_keys) {
+  std::vector<ExprId> members;
+  for (const auto& [key, texts] : texts_of_keys) {
+    std::vector<ExprId> literals;
+    for (const std::string& text : texts) literals.push_back(exprs.literal(text));
+    members.push_back(exprs.concat(exprs.union_of(std::move(literals)), parts[2]));
+  }
+  return exprs.unordered({node.minimum(), node.maximum(), 0, MemberPosition::start}, parts[0], ExprSet::kEmpty,
+                         members);
 }
 
 }  // namespace
@@ -374,7 +430,7 @@ ExprId make_ordered_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& li
 }
 
 ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                     std::span<const ExprId> parts, bool has_many_keys) {
+                     std::span<const ExprId> parts, bool is_nested, bool has_many_keys) {
   if (node.has_order()) return make_ordered_kinds(exprs, derivatives, liveness, meter, node, parts);
   const std::uint32_t minimum = node.minimum();
   if (parts[1] == ExprSet::kEmpty || parts[2] == ExprSet::kEmpty) {
@@ -385,13 +441,20 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   list.kind = node.text() == "names" ? DistinctKind::names : DistinctKind::values;
   DistinctKeys keys{.key = parts[1], .is_unbounded = has_many_keys};
   const bool is_open = node.children()[1]->is_open();  // its rules are not defined yet
-  if (node.children()[1]->has_distinct() && !keys.is_unbounded) {
+  if (!keys.is_unbounded && (node.children()[1]->has_distinct() || (is_open && is_nested))) {
     throw Error(ErrorKind::unsupported, "distinct_nested");
   }
   ItemKind item{.keys = 0, .rest = parts[2]};
   if (!is_open) {
     list.numbers = find_number_forms(exprs, derivatives, meter, keys.key);
-    ShortestKeys(exprs, derivatives, liveness, meter).find(minimum + kMoreKeys, keys);
+    const auto has_many = [&](bool has_objects) {
+      return writes_many_values(exprs, derivatives, meter, keys.key, has_objects);
+    };
+    const bool is_few = is_nested && !keys.is_unbounded && !has_many(false) && !has_many(true);
+    ShortestKeys search(exprs, derivatives, liveness, meter);
+    search.find(is_few ? kMostMembers + 1 : minimum + kMoreKeys, keys);
+    if (is_few && !keys.has_all_keys) throw Error(ErrorKind::unsupported, "distinct_nested");
+    if (is_few) return make_members(exprs, node, parts, search.texts_of_keys());
     item.rest_length = node.children()[2]->is_open() ? exprs[item.rest].min_length : liveness.length(item.rest);
     if (!keys.has_all_keys && keys.keys.size() < minimum) {
       throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(keys.keys.size()));

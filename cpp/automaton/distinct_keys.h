@@ -38,9 +38,11 @@ bool may_occur(const Node& node, std::size_t index);
 
 // Returns the list at its start. `parts` are the expressions of the node's children; those without text must be the
 // empty language. `has_many_keys`: whether there are more keys than a text can hold; not read for nodes with an order.
-// Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and ("distinct_nested")
-// if lists are nested in items of which there may be few.
+// `is_nested`: whether the list is inside the values of another one, which exclude values of it. Few keys are then
+// members in any order. Throws `unsupported` ("distinct_keys") if the node asks for more items than keys are found, and
+// ("distinct_nested") if lists are nested in items of which there may be few, or the nested ones may have few items of
+// unknown number.
 ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter, const Node& node,
-                     std::span<const ExprId> parts, bool has_many_keys);
+                     std::span<const ExprId> parts, bool is_nested, bool has_many_keys);
 
 }  // namespace detent

@@ -16,9 +16,9 @@ namespace {
 
 class GrammarCompiler {
  public:
-  GrammarCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
+  GrammarCompiler(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar, const NestedLists& nested,
                   const PointerMap<ExprId>& interned)
-      : exprs_(exprs), liveness_(liveness), meter_(meter), grammar_(grammar), interned_(interned) {}
+      : exprs_(exprs), liveness_(liveness), meter_(meter), grammar_(grammar), nested_(nested), interned_(interned) {}
 
   ExprId compile() {
     list_nodes();
@@ -420,7 +420,7 @@ class GrammarCompiler {
       case NodeKind::ordered: return make_ordered(exprs_, *part.node, children);
       case NodeKind::distinct:
         return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, *part.node, children,
-                             !part.node->has_order() && has_many_values(part.children[1]));
+                             nested_.contain(*part.node), !part.node->has_order() && has_many_values(part.children[1]));
       default: return make_unordered(exprs_, *part.node, children);
     }
   }
@@ -429,6 +429,7 @@ class GrammarCompiler {
   Liveness& liveness_;
   Meter& meter_;
   const Node& grammar_;
+  const NestedLists& nested_;
   const PointerMap<ExprId>& interned_;
   std::vector<Part> parts_;
   std::vector<std::uint32_t> definitions_;  // index of the part of each
@@ -460,8 +461,8 @@ std::vector<const Node*> closed_parts(const Node& grammar) {
 }
 
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
-                       const PointerMap<ExprId>& interned) {
-  return GrammarCompiler(exprs, liveness, meter, grammar, interned).compile();
+                       const NestedLists& nested_lists, const PointerMap<ExprId>& interned) {
+  return GrammarCompiler(exprs, liveness, meter, grammar, nested_lists, interned).compile();
 }
 
 ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "automaton/liveness.h"
+#include "automaton/nested_lists.h"
 #include "base/pointer_map.h"
 #include "expr/expr_set.h"
 #include "expr/node.h"
@@ -23,7 +24,7 @@ std::vector<const Node*> closed_parts(const Node& grammar);
 // Returns the rule of the start definition, or the empty language if it has no text. `interned` holds the closed parts.
 // Cost: linear in the nodes of the definitions, times the number of rounds until the facts are stable.
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
-                       const PointerMap<ExprId>& interned);
+                       const NestedLists& nested_lists, const PointerMap<ExprId>& interned);
 
 // `parts` are the expressions of the node's children; those without text must be the empty language.
 ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts);

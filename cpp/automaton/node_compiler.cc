@@ -56,6 +56,7 @@ void NodeCompiler::register_node(const Node& node) {
   if (node.kind() == NodeKind::special) insert(special_frame(node.text()));
   // The texts of items are compared byte by byte.
   if (node.kind() == NodeKind::distinct && node.has_distinct()) nodes_.literal_bytes = ByteSet::all();
+  if (node.kind() == NodeKind::distinct) nodes_.nested_lists.add_inside(node);
 }
 
 void NodeCompiler::register_set(const ByteSet& set) {
@@ -125,7 +126,7 @@ ExprId NodeCompiler::compile(const NodeRef& root, bool is_restricted) {
     }
     if (kind == NodeKind::grammar) {
       auto& compiled = nodes_.ids[task.is_restricted];
-      compiled.insert(task.node, compile_grammar(exprs_, liveness_, meter_, *task.node, compiled));
+      compiled.insert(task.node, compile_grammar(exprs_, liveness_, meter_, *task.node, nodes_.nested_lists, compiled));
     } else {
       parts.clear();
       for (std::size_t i = first; i < operands.size(); ++i) parts.push_back(*built.find(operands[i]));
@@ -210,7 +211,7 @@ ExprId NodeCompiler::build(const Task& task, std::span<ExprId> parts) {
         if (!liveness_.live(part)) part = ExprSet::kEmpty;
       }
       return make_distinct(exprs_, liveness_.derivatives(), liveness_, meter_, node, parts,
-                           !node.has_order() && has_many_values(exprs_, parts[1]));
+                           nodes_.nested_lists.contain(node), !node.has_order() && has_many_values(exprs_, parts[1]));
     case NodeKind::maximal_munch: return exprs_.maximal_munch(parts[0], parts[1], escape_length(task));
     case NodeKind::not_followed_by: return exprs_.not_followed_by(parts[0], escape_length(task));
     case NodeKind::special:

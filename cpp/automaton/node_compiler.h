@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "automaton/liveness.h"
+#include "automaton/nested_lists.h"
 #include "base/limits.h"
 #include "base/pointer_map.h"
 #include "expr/expr_set.h"
@@ -27,6 +28,7 @@ namespace detent {
 struct CompiledNodes {
   PointerMap<ExprId> ids[2];  // by node: [0] unrestricted, [1] restricted to the alphabet
   NodeRef all_texts;
+  NestedLists nested_lists;
   bool has_json_strings = false;
   bool has_all_texts = false;
   ByteSet literal_bytes;  // of which single bytes are expressions

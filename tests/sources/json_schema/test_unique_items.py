@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import permutations, product
+from math import perm
 from random import Random
 from typing import Any
 
@@ -283,6 +284,166 @@ def test_strings_of_members_that_the_number_of_members_excludes_do_not_count(ord
     for byte in b'[{"a": 1}, {"a": 2}':
         matcher.advance(byte)
     assert set(matcher.allowed()) == set(b"\n]")
+
+
+# Lists of few values inside the items of a list: the items before may leave one way to go on, or none.
+
+FEW: dict[str, tuple[Any, list[Any]]] = {
+    "a pattern": ({"type": "string", "pattern": "^[abc]$"}, ["a", "b", "c"]),
+    "integers": ({"type": "integer", "minimum": 8, "maximum": 12}, [8, 9, 10, 11, 12]),
+    "20 listed": ({"enum": [f"v{number}" for number in range(20)]}, [f"v{number}" for number in range(20)]),
+    "30 listed": ({"enum": [f"v{number}" for number in range(30)]}, [f"v{number}" for number in range(30)]),
+}
+
+
+def count_lists(left: int, least: int, most: int) -> int:
+    """Return the number of lists of `least` to `most` of `left` distinct values."""
+    return sum(perm(left, size) for size in range(max(least, 0), min(most, left) + 1))
+
+
+class Lists:
+    """Lists of distinct values, but for some: the oracle for the text after their bracket."""
+
+    def __init__(self, values: list[Any], least: int, most: int, excluded: list[list[Any]]) -> None:
+        self.texts = [json.dumps(value) for value in values]
+        self.least, self.most = least, most
+        self.excluded = [[json.dumps(value) for value in each] for each in excluded]
+
+    def has_list_after(self, text: str) -> bool:
+        """Whether some list begins with a text, which may end inside a value or after the list."""
+        inner, end, after = text.partition("]")
+        parts = (inner + " " if inner.endswith(",") else inner).split(", ") if inner else []
+        items, last = (parts, None) if end or not parts else (parts[:-1], parts[-1])
+        if len(set(items)) < len(items) or not set(items) <= set(self.texts) or not "}".startswith(after):
+            return False
+        if end:
+            return self.least <= len(items) <= self.most and items not in self.excluded
+        begun = [items] if last is None else [[*items, each] for each in self.texts if each.startswith(last)]
+        return any(self.count(each) > 0 for each in begun if len(set(each)) == len(each))
+
+    def count(self, items: list[str]) -> int:
+        size = len(items)
+        excluded = sum(each[:size] == items for each in self.excluded)
+        return count_lists(len(self.texts) - size, self.least - size, self.most - size) - excluded
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(("least", "most"), [(0, 99), (2, 99), (0, 2)])
+@pytest.mark.parametrize("name", FEW)
+def test_masks_of_few_values_inside_items(name: str, least: int, most: int, order: Any) -> None:
+    """Lists that are not excluded decide each byte, and each token that goes on after a value."""
+    items, values = FEW[name]
+    tokens = [*BYTES, b'", "', b'", "b', b'"]', b'"]}', b", 9", b"9, ", b"]}", b'", "v1', b'"v0", "']
+    lists = array(items, minItems=least, **({"maxItems": most} if most < len(values) else {}))
+    item = {"type": "object", "properties": {"text": {"type": "string"}, "list": lists}, "additionalProperties": False}
+    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
+    schema = array({**item, "required": ["text", "list"]})
+    guide = detent.compile(detent.json_schema(json.dumps(schema), order=order), vocabulary)
+    random = Random(name)
+    longest = min(most, len(values))
+    for number in range(9):
+        path = random.sample(values, longest)
+        fixed = max(longest - 1 - number % 3, 0)
+        others = [value for value in values if value not in path[:fixed]]
+        tails = [each for size in range(longest - fixed + 1) for each in permutations(others, size)]
+        following = [[*path[:fixed], *each] for each in tails if least <= fixed + len(each)]
+        excluded = random.sample(following, max(len(following) - number // 3, 0))[:150]
+        oracle = Lists(values, least, most, excluded)
+        before = "".join(json.dumps({"text": "x", "list": each}) + ", " for each in excluded)
+        matcher = guide.matcher()
+        for byte in f"[{before}".encode():
+            matcher.advance(byte)
+        beginning = b'{"text": "x", "list": ['
+        for byte in beginning if oracle.has_list_after("") else b"":
+            matcher.advance(byte)
+        text = ""
+        for byte in json.dumps(path)[1:] if oracle.has_list_after("") else "":
+            allowed = set(matcher.allowed())
+            for token, each in enumerate(tokens if text.count(",") + 2 > fixed else ()):
+                if each.isspace() or not each.isascii() or b"\\" in each or (text.endswith(",") and each[0] != 32):
+                    continue  # other spellings
+                assert (token in allowed) == oracle.has_list_after(text + each.decode()), (excluded, text, each)
+            if ord(byte) not in allowed:
+                break
+            matcher.advance(ord(byte))
+            text += byte
+
+
+def nested(items: Any) -> str:
+    """Return the schema of unique objects with a free text and a list of unique items."""
+    item = {"type": "object", "properties": {"text": {"type": "string"}, "list": array(items)}, "required": ["text"]}
+    return json.dumps(array({**item, "additionalProperties": False}))
+
+
+DIGITS = {
+    "type": "object",
+    "properties": {name: {"enum": [1, 2, 3]} for name in "abc"},
+    "required": ["a", "b", "c"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"enum": list(range(257))},
+        {"enum": [f"{number} {'x' * 300}" for number in range(200)]},
+        {"type": "integer", "minimum": 0, "maximum": 18},
+        {"type": "string", "pattern": "^[jk]{9}$"},
+        {"type": "array", "items": DIGITS, "minItems": 3, "maxItems": 3},
+    ],
+    ids=["257 values", "long values", "1 and 1.0", "escapes", "orders of members"],
+)
+def test_values_inside_items_that_may_be_few_are_refused(items: Any) -> None:
+    with pytest.raises(detent.UnsupportedSchemaError, match="may have few values"):
+        detent.json_schema(nested(items), order="any", spelling="any")
+
+
+UUID = "123e4567-e89b-12d3-a456-426614174000"
+WORDS = {"type": "string", "minLength": 1, "pattern": "[^ ]"}
+
+
+@pytest.mark.parametrize(
+    ("items", "one", "other"),
+    [
+        ({"type": "integer"}, 1, 2),
+        ({"type": "string", "format": "uuid"}, UUID, UUID.replace("9", "8")),
+        ({"type": "object", "properties": {name: WORDS for name in ("name", "script", "file")}}, {}, {"name": "a"}),
+        ({"type": "string", "format": "date"}, "2026-11-27", "2026-11-28"),
+        ({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}, {"x": 1}, {"x": 2}),
+        ({"enum": list(range(256))}, 1, 255),
+        ({"type": "string", "pattern": "^[ab]{2}$"}, "ab", "ba"),
+    ],
+    ids=str,
+)
+def test_verdicts_of_lists_inside_items(items: Any, one: Any, other: Any) -> None:
+    held = detent.json_schema(nested({**items, **({"additionalProperties": False} if "properties" in items else {})}))
+    lists = [list(each) for size in range(3) for each in product([one, other], repeat=size)]
+    for first, second in product(lists, repeat=2):
+        text = json.dumps([{"text": "x", "list": first}, {"text": "x", "list": second}])
+        expected = first != second and all(len(each) < 2 or each[0] != each[1] for each in (first, second))
+        assert held.accepts(text) == expected, text
+    spelled = nested({"type": "string", "pattern": "^[ab]{2}$"})
+    written = '[{"text": "x", "list": ["ab", "%s"]}]'
+    held = detent.json_schema(spelled, spelling="any")
+    assert held.accepts(written % "\\u0061a")
+    assert not held.accepts(written % "\\u0061b")
+
+
+def test_lists_of_few_values_in_rules() -> None:
+    """A rule may be inside the items of a list, so each of its lists may be."""
+    values = [f"v{number}" for number in range(20)]
+    members = {"text": {"type": "string"}, "children": array({"$ref": "#/$defs/node"}), "list": array({"enum": values})}
+    node = {"type": "object", "properties": members, "required": [*members], "additionalProperties": False}
+    schema = {**array({"$ref": "#/$defs/node"}), "$defs": {"node": node}}
+    vocabulary = detent.Vocabulary([*BYTES, b"</s>"], eos_token_ids=[len(BYTES)])
+    matcher = detent.compile(detent.json_schema(json.dumps(schema)), vocabulary).matcher()
+    texts = [json.dumps({"text": "x", "children": [], "list": values[:size]}) for size in (19, 20, 18)]
+    for byte in f'[{texts[0]}, {texts[1]}, {texts[2][:-2]}, "v1'.encode():
+        matcher.advance(byte)
+    allowed = matcher.allowed()
+    assert ord("9") in allowed
+    assert ord("8") not in allowed  # neither "v18" nor "v18", "v19" may end the list
 
 
 # Listed values, of which some are asked for.
