@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -37,12 +38,17 @@ class KeptSearch {
     search->begin_walk();
     const ForkGuard guard;
     const std::lock_guard lock(mutex_);
-    if (!kept_) kept_ = std::move(search);
+    if (kept_) return;
+    bytes_ = static_cast<std::int64_t>(search->bytes());
+    kept_ = std::move(search);
   }
+  // Of the search that was given back last.
+  std::int64_t bytes() const { return bytes_; }
 
  private:
   std::mutex mutex_;
   std::unique_ptr<ConjunctSearch> kept_;  // null while a walk has it
+  std::atomic<std::int64_t> bytes_ = 0;
 };
 
 }  // namespace detent

@@ -54,7 +54,7 @@ class LanguageMachine final : public TokenMachine {
   std::shared_ptr<TokenMachine> renewed() override { return std::make_shared<LanguageMachine>(*this); }
   void adopt(TokenMachine& other, std::span<TokenState> states) override;
   std::int64_t state_count() override { return automaton_.state_count(); }
-  std::int64_t memory_bytes() override { return automaton_.memory_bytes(); }
+  std::int64_t memory_bytes() override { return automaton_.memory_bytes() + masks_.memory_bytes(); }
 
   // The functions below are for CanonicalMachine and Budget.
   ExprId start() const { return automaton_.start(); }

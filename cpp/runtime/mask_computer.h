@@ -13,6 +13,7 @@
 // Safe for any number of threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,9 @@ class MaskComputer {
   std::shared_ptr<const Mask> compute(ExprId state);
   // The same from the cache, where it is known.
   std::shared_ptr<const Mask> mask_of(ExprId state);
+
+  // The memory beside the automaton's, about.
+  std::int64_t memory_bytes() const { return kept_.bytes(); }
 
   SliceAnalysis& analysis() { return analysis_; }
   SliceMasks& slice_masks() { return slice_masks_; }
