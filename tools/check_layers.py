@@ -56,6 +56,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "part_texts",
             "alternative_sets",
             "alternative_walk",
+            "conjunct_pairs",
             "conjunct_search",
             "conjunction_walk",
             "class_run",

@@ -1,4 +1,4 @@
-// fewer_rounds: a state with lower upper bounds of its repeats, such as at most 4 words in place of 100.
+// fewer_rounds: a state with lower upper bounds of its repeats, such as at most 4 words instead of 100.
 //
 // Each of its texts is one of the given state. So what completes a token there completes it here, too: a lower bound on
 // a mask that states with different counts share (runtime/canonical_slices.h).

@@ -318,8 +318,8 @@ class Lists:
             return False
         if end:
             return self.least <= len(items) <= self.most and items not in self.excluded
-        begun = [items] if last is None else [[*items, each] for each in self.texts if each.startswith(last)]
-        return any(self.count(each) > 0 for each in begun if len(set(each)) == len(each))
+        started = [items] if last is None else [[*items, each] for each in self.texts if each.startswith(last)]
+        return any(self.count(each) > 0 for each in started if len(set(each)) == len(each))
 
     def count(self, items: list[str]) -> int:
         size = len(items)
@@ -389,10 +389,11 @@ DIGITS = {
         {"enum": list(range(257))},
         {"enum": [f"{number} {'x' * 300}" for number in range(200)]},
         {"type": "integer", "minimum": 0, "maximum": 18},
+        {"type": "array", "items": {"enum": [1, 2]}, "minItems": 5, "maxItems": 5},
         {"type": "string", "pattern": "^[jk]{9}$"},
         {"type": "array", "items": DIGITS, "minItems": 3, "maxItems": 3},
     ],
-    ids=["257 values", "long values", "1 and 1.0", "escapes", "orders of members"],
+    ids=["257 values", "long values", "1 and 1.0", "five numbers with zeros", "escapes", "orders of members"],
 )
 def test_values_inside_items_that_may_be_few_are_refused(items: Any) -> None:
     with pytest.raises(detent.UnsupportedSchemaError, match="may have few values"):
