@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pytest
 
 import detent
+from tests.support.long_tests import long, mostly_long
 
 _EVERY_BYTE = [bytes([byte]) for byte in range(256)]
 State: TypeAlias = "frozenset[tuple[int, int]]"
@@ -62,7 +63,7 @@ def _fewest(texts: set[str], tokens: list[str]) -> dict[str, int]:
     return fewest
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", mostly_long([*range(4), *range(5, 12), 4], always=11))
 def test_masks_of_rules_that_call_themselves(seed: int) -> None:
     rng = Random(seed)
     rules = _random_rules(rng)
@@ -182,7 +183,7 @@ def _longest_tokens(text: str, tokens: list[str]) -> list[int]:
     return ids
 
 
-@pytest.mark.parametrize("count", [12, 45])
+@pytest.mark.parametrize("count", [12, long(45)])
 def test_the_advised_budget_is_enough(count: int) -> None:
     guide = _members_in_any_order(count)[2]
     with pytest.raises(detent.LimitError, match="raise max_tokens to at least") as refused:

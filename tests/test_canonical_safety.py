@@ -14,6 +14,7 @@ from detent.errors import CancelledError, DetentError, LimitError, StateError
 from detent.integrations.transformers import LogitsProcessor
 from detent.vocabulary.pretokenizer_regex import read_splits
 from tests.support.hostile_corpus import expand, hostile_cases
+from tests.support.long_tests import long
 from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_bpe import SPLITS, vocabulary_of
 
@@ -136,10 +137,11 @@ def test_a_count_whose_completions_no_mask_can_hold_is_refused_by_compile(patter
 
 
 @needs_shared
-def test_hostile_patterns():
+@pytest.mark.parametrize("half", [0, long(1)])
+def test_hostile_patterns(half):
     words = real_vocabulary("gpt2")
     held = 0
-    for case in hostile_cases("regex"):
+    for case in hostile_cases("regex")[half::2]:
         try:
             language = detent.regex(expand(case["input"]))
             guide = detent.compile(language, words, canonical=True, limits=detent.Limits(work=2_000_000))
@@ -156,7 +158,7 @@ def test_hostile_patterns():
                 held += 1
         except DetentError as error:
             assert len(str(error).encode()) <= 512
-    assert held > 50
+    assert held > 25
 
 
 def test_transformers_rows_are_held_to_canonical_guides():

@@ -153,19 +153,19 @@ def random_case(rng, path, strips=False):
     return Case(vocabulary, language, alphabet, accepts, LONGEST[len(alphabet)], of_text, ids, strips)
 
 
-@pytest.mark.parametrize("seed", mostly_long(range(20), always=8))
+@pytest.mark.parametrize("seed", mostly_long(range(20), always=4))
 def test_rows_of_tokens_are_those_of_the_words(seed, tmp_path):
     for rng, case, guide in guides(random_case, seed, 12, tmp_path):
         check_rows(rng, case, guide.matcher(), case.rows())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", mostly_long(range(6), always=4))
 def test_white_space_that_special_tokens_strip_is_not_there(seed, tmp_path):
     for rng, case, guide in guides(partial(random_case, strips=True), 400 + seed, 12, tmp_path):
         check_rows(rng, case, guide.matcher(), case.rows())
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mostly_long([1, 2, 3, 4, 6, 0, 5, 7], always=5))
 def test_rows_go_on_from_a_prompt(seed, tmp_path):
     for rng, case, guide in guides(random_case, 100 + seed, 8, tmp_path):
         check_prompts(rng, case, guide, case.encode)  # type: ignore[attr-defined]

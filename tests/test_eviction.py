@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 import detent
+from tests.support.long_tests import long
 from tests.support.reference import Tree, language, random_tree
 from tests.support.toy_bpe import random_tokenizer, vocabulary_of
 
@@ -299,7 +300,7 @@ def evict(guide: detent.Guide, seed: int) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
-@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("canonical", [False, long(True)])
 def test_replaced_machines_are_freed(canonical: bool) -> None:
     guide = detent.compile(
         detent.regex("[ab]*a[ab]{20}"),

@@ -131,8 +131,8 @@ def test_repeated_items_are_refused_in_lists_of_all_lengths(name: str) -> None:
         if value_of(i) not in values:
             values.append(value_of(i))
     rng = Random(3)
-    for count in (10, 15, 16, 17, 18, 33, 60, len(values)):
-        for _ in range(4):
+    for count in (10, 15, 16, 17, 18, 33, len(values)):
+        for _ in range(2):
             chosen = rng.sample(values, count)
             assert held.accepts(json.dumps(chosen))
             repeated = [*chosen, rng.choice(chosen)]

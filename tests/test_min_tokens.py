@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import detent
+from tests.support.long_tests import mostly_long
 from tests.test_budget_searches import _fewest, _random_rules, _texts, _vocabulary
 
 _NESTED: dict[str, Any] = {
@@ -26,7 +27,7 @@ def _takes(language: detent.Language, vocabulary: detent.Vocabulary, max_tokens:
     return True
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mostly_long([*range(4), 5, 6, 7, 4], always=7))
 def test_of_grammars_by_plain_search(seed: int) -> None:
     rng = Random(seed)
     rules = _random_rules(rng)

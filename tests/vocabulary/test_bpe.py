@@ -11,6 +11,7 @@ import pytest
 
 from detent import Vocabulary
 from detent.errors import ArgumentError, UnsupportedError, VocabularyError
+from tests.support.long_tests import long
 from tests.support.shared_data import canonical_record, needs_shared, real_vocabulary, tokenizer_file
 from tests.support.tokenizer_texts import SAMPLES
 from tests.support.toy_bpe import make_encoder, merge, random_tokenizer
@@ -191,7 +192,7 @@ SEQUENCES = {
 
 
 @needs_shared
-@pytest.mark.parametrize("regex", [False, True])
+@pytest.mark.parametrize("regex", [False, long(True)])
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_splits_follow_each_other(name, regex, tmp_path):
     tokenizers = pytest.importorskip("tokenizers", reason="compares with the package tokenizers")

@@ -199,6 +199,7 @@ def _with_kinds_of_one_member(letters: str) -> dict:
     return {"type": "object", "properties": {"u": {"enum": [0, 1, 2]}, "v": {"type": "string"}}, "allOf": clauses}
 
 
+@pytest.mark.long
 def test_a_member_is_multiplied_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = _with_kinds_of_one_member("abcdefghi")
     failed: list[str] = []

@@ -28,6 +28,7 @@ from detent.sources.json_schema.parse.references import References
 from detent.sources.json_schema.parse.schema_text import has_one_base
 from detent.turns import STYLES
 from detent.turns.arguments import notation_of
+from tests.support.long_tests import long
 from tests.support.shared_data import FOLDER, needs_shared
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -156,7 +157,7 @@ def assert_equal(found: tuple[Any, ...], expected: tuple[Any, ...], schema: Any,
 
 
 @pytest.mark.parametrize("types", TYPES, ids=str)
-@pytest.mark.parametrize("draft", [None, DRAFT_4])
+@pytest.mark.parametrize("draft", [None, long(DRAFT_4)])
 def test_all_pairs_of_keywords(types: Any, draft: str | None) -> None:
     head = ({} if draft is None else {"$schema": draft}) | ({} if types is None else {"type": types})
     assert_as_general(head)

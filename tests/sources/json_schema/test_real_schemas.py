@@ -44,7 +44,7 @@ def test_derivatives_by_kinds_are_the_same(monkeypatch: pytest.MonkeyPatch) -> N
 
     warnings.simplefilter("ignore", detent.SchemaWarning)
     accepted = 0
-    for case in [case for case in CASES if "refused" not in case][::2]:
+    for case in [case for case in CASES if "refused" not in case][::4]:
         text, instances = json.dumps(case["schema"]), case["valid"] + case["invalid"]
         expected = [detent.json_schema(text).accepts(instance) for instance in instances]
         with monkeypatch.context() as patched:
@@ -52,7 +52,7 @@ def test_derivatives_by_kinds_are_the_same(monkeypatch: pytest.MonkeyPatch) -> N
             by_kinds = detent.json_schema(text + " ")
         assert [by_kinds.accepts(instance) for instance in instances] == expected, case["name"]
         accepted += sum(expected)
-    assert accepted > 500
+    assert accepted > 250
 
 
 def test_most_schemas_are_not_refused() -> None:

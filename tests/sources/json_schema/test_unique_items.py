@@ -13,6 +13,7 @@ import pytest
 
 import detent
 from detent.sources.json_schema.parse.contents import Contents
+from tests.support.long_tests import mostly_long
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 2}}, "required": ["a"]}
 ITEMS: dict[str, tuple[Any, list[Any]]] = {
@@ -329,7 +330,7 @@ class Lists:
 
 @pytest.mark.parametrize("order", ["schema", "any"])
 @pytest.mark.parametrize(("least", "most"), [(0, 99), (2, 99), (0, 2)])
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", mostly_long(list(FEW), always=3))
 def test_masks_of_few_values_inside_items(name: str, least: int, most: int, order: Any) -> None:
     """Lists that are not excluded decide each byte, and each token that goes on after a value."""
     items, values = FEW[name]
