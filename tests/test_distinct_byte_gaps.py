@@ -10,6 +10,7 @@ import pytest
 
 import detent
 from detent.queries import ByteDfa
+from tests.support.long_tests import mostly_long
 from tests.test_byte_gaps import _VOCABULARIES
 
 _LONGEST = 17
@@ -145,3 +146,111 @@ def test_an_undeclared_member_that_must_not_be_an_integer(gap: str) -> None:
         if matcher.is_finished:
             values = json.loads(text).values()
             assert any(not isinstance(member, int) or isinstance(member, bool) for member in values)
+
+
+# Vocabularies of pieces of the texts: most bytes are tokens only together with others.
+
+_OBJECTS: dict[str, dict[str, Any]] = {
+    "objects": {"items": {"properties": {"ab": {"enum": [0, 1]}}}, "maxItems": 2},
+    "objects with a word": {
+        "items": {"properties": {"k": {"pattern": "^[ab]{0,1}$"}}, "required": ["k"]},
+        "maxItems": 2,
+    },
+    "one to two": {"items": {"anyOf": [{"enum": [0, 1]}, {"pattern": "^a{0,1}$"}]}, "minItems": 1, "maxItems": 2},
+    "two of twenty": {"items": {"enum": list(range(20))}, "minItems": 2, "maxItems": 2},
+}
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Give the parts of a schema a type."""
+    typed = {key: _typed(part) if isinstance(part, dict) and key == "items" else part for key, part in schema.items()}
+    if "properties" in schema:
+        members = {name: _typed(member) for name, member in schema["properties"].items()}
+        return {**typed, "type": "object", "properties": members, "additionalProperties": False}
+    if "items" in schema:
+        return {**typed, "type": "array", "uniqueItems": True}
+    if "anyOf" in schema:
+        return {"anyOf": [_typed(part) for part in schema["anyOf"]]}
+    return {**schema, "type": "string"} if "pattern" in schema else schema
+
+
+_OBJECT_TEXTS = {name: _texts(_typed(schema)) for name, schema in _OBJECTS.items()}
+
+
+def _pieces(choose: random.Random, texts: list[bytes]) -> list[bytes]:
+    found = set()
+    for _ in range(choose.randrange(10, 40)):
+        text = choose.choice(texts)
+        start = choose.randrange(len(text))
+        found.add(text[start : start + choose.choice([1, 2, 3, 4, 6, 9])])
+    letters = sorted({bytes([byte]) for text in texts for byte in text})
+    found |= {*choose.sample(letters, choose.randrange(len(letters)))}
+    return sorted(found)
+
+
+def _fewest(texts: list[bytes], tokens: list[bytes]) -> dict[bytes, int]:
+    """Give the fewest tokens that complete a text after each beginning; of those that tokens cannot write, no entry."""
+    fewest: dict[bytes, int] = {}
+    for text in texts:
+        counts = {len(text): 0}
+        for start in reversed(range(len(text))):
+            ends = [start + len(token) for token in tokens if text.startswith(token, start)]
+            after = [counts[end] for end in ends if end in counts]
+            if after:
+                counts[start] = 1 + min(after)
+        for start, count in counts.items():
+            fewest[text[:start]] = min(count, fewest.get(text[:start], count))
+    return fewest
+
+
+@pytest.mark.parametrize("name", _OBJECTS)
+@pytest.mark.parametrize("seed", mostly_long(range(200), always=40))
+def test_masks_and_budgets_of_pieces(seed: int, name: str) -> None:
+    """A mask has the tokens that lead on, and each token that a mask within a budget has may be taken."""
+    choose, texts = random.Random(seed), _OBJECT_TEXTS[name]
+    tokens = _pieces(choose, texts)
+    eos = len(tokens)
+    following = _following(texts, tokens)
+    language = _language(_typed(_OBJECTS[name]), unique=True)
+    vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[eos])
+    if not following:
+        with pytest.raises(detent.EmptyLanguageError):
+            detent.compile(language, vocabulary)
+        return
+    guide = detent.compile(language, vocabulary)
+    fewest = _fewest(texts, tokens)
+    for budget in (None, None, *range(fewest[b""], fewest[b""] + 4)):
+        try:
+            matcher, text = guide.matcher(budget), b""
+        except detent.DetentError:
+            continue  # no completion is known that fits
+        while not matcher.is_finished:
+            expected = {eos if token == -1 else token for token in following[text]}
+            if budget is not None:
+                left = budget - len(matcher) - 1
+                expected = {token for token in expected if token == eos or fewest[text + tokens[token]] <= left}
+            allowed = set(matcher.allowed().tolist())
+            assert allowed == expected if budget is None else allowed and allowed <= expected, (text, budget)
+            token = choose.choice(sorted(allowed))
+            matcher.advance(token)
+            text += b"" if token == eos else tokens[token]
+
+
+@pytest.mark.parametrize(
+    ("schema", "tokens", "expected"),
+    [
+        # After `["1"` only `,"1"]` goes on.
+        (
+            {"items": {"type": "string", "pattern": "^[0-9]*$"}, "minItems": 2},
+            [b"[", b'["1"', b'["1', b'["2', b',"1"]', b"1", b'"'],
+            [b"[", b'["1', b'["2'],
+        ),
+        # The list has another item after the one that it needs.
+        ({"items": {"type": ["string", "integer"]}, "minItems": 1, "maxItems": 2}, [b"[", b'0,""]'], [b"["]),
+    ],
+    ids=["the same item again", "a second item"],
+)
+def test_the_first_mask(schema: dict[str, Any], tokens: list[bytes], expected: list[bytes]) -> None:
+    language = _language({"type": "array", "uniqueItems": True, **schema}, unique=True)
+    guide = detent.compile(language, detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)]))
+    assert [tokens[token] for token in guide.matcher().allowed()] == expected

@@ -27,15 +27,16 @@ struct Edge {
   bool operator>(const Edge& other) const { return std::tie(bound, number) > std::tie(other.bound, other.number); }
 };
 
-// What each text of a state begins with, before a list of distinct items or after its first one. Of a list that needs
-// an item, the key is known: it excludes those that were read.
+// How the texts of a state begin, up to a rest of bytes that are tokens. Of a list that needs an item, the key is
+// known: it excludes those that were read.
 struct Beginning {
-  ExprId texts;
-  bool is_whole;  // whether some rest of bytes that are tokens follows each of them
+  ExprId needed;  // each text begins with one of these; they end with the first item of a list, which may go on
+  ExprId whole;   // after each of these, some rest of bytes that are tokens completes a text
 };
 
 Beginning beginning_of(ExprSet& exprs, ExprId state) {
   std::vector<ExprId> parts;
+  std::optional<ExprId> needed;
   if (exprs[state].op == Op::remembered) state = exprs[state].part();
   bool is_whole = true;
   while (is_whole && !exprs[state].completes_by_bytes) {
@@ -45,10 +46,11 @@ Beginning beginning_of(ExprSet& exprs, ExprId state) {
       const DistinctState& list = exprs.list_state(part);
       const bool has_one_kind = exprs.list(list.list).order == nullptr && list.phase != ItemPhase::open;
       is_whole = has_one_kind && list.minimum <= 1;
-      if (has_one_kind) {
+      if (has_one_kind && !exprs[part].nullable) {
         if (list.position == MemberPosition::after_member) parts.push_back(exprs.list(list.list).separator);
         parts.insert(parts.end(), {list.keys[0], exprs.list(list.list).kinds[0].rest});
       }
+      if (!needed) needed = concat_elements(exprs, parts);
     } else if (exprs[part].has_open_item || exprs[part].has_closed_item) {
       is_whole = false;
     } else {
@@ -56,7 +58,8 @@ Beginning beginning_of(ExprSet& exprs, ExprId state) {
     }
     state = is_concat ? exprs[state].second() : ExprSet::kEpsilon;
   }
-  return {concat_elements(exprs, parts), is_whole};
+  const ExprId all = concat_elements(exprs, parts);
+  return {needed.value_or(all), is_whole ? all : ExprSet::kEmpty};
 }
 
 bool search(Automaton& automaton, ExprId state, ExprId tokenizable) {
@@ -98,9 +101,9 @@ bool search(Automaton& automaton, ExprId state, ExprId tokenizable) {
 // A list of distinct items is no operand of an intersection (expr/distinct.h), but what it begins with is.
 bool has_tokenizable_completion(Automaton& automaton, ExprId state, ExprId tokenizable) {
   const std::optional<bool> by_beginning = automaton.edit([&](ExprSet& exprs, Derivatives&, Liveness& liveness) {
-    const auto [texts, is_whole] = beginning_of(exprs, state);
-    if (is_whole && liveness.live(exprs.intersection({texts, tokenizable}))) return std::optional(true);
-    const bool is_live = liveness.live(exprs.intersection({exprs.concat(texts, exprs.sigma_star()), tokenizable}));
+    const auto [needed, whole] = beginning_of(exprs, state);
+    if (liveness.live(exprs.intersection({whole, tokenizable}))) return std::optional(true);
+    const bool is_live = liveness.live(exprs.intersection({exprs.concat(needed, exprs.sigma_star()), tokenizable}));
     return is_live ? std::nullopt : std::optional(false);
   });
   return by_beginning ? *by_beginning : search(automaton, state, tokenizable);

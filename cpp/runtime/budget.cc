@@ -42,11 +42,9 @@ bool Budget::is_recursive(ExprId state) const {
 }
 
 // Where some bytes are no tokens, a known completion need not be one that the vocabulary can write.
-bool Budget::can_write(std::string_view text) const {
-  const auto is_token = [this](char byte) {
-    return machine_.vocabulary().token_bytes().contains(static_cast<std::uint8_t>(byte));
-  };
-  return has_every_byte() || std::ranges::all_of(text, is_token);
+std::optional<std::vector<std::uint32_t>> Budget::fewest_tokens(std::string_view text) const {
+  std::vector<std::uint32_t> tokens = machine_.vocabulary().fewest_tokens(text);
+  return tokens.empty() && !text.empty() ? std::nullopt : std::optional(std::move(tokens));
 }
 
 Budget::Bounds& Budget::bounds(ExprId state) {
@@ -105,13 +103,12 @@ std::int64_t Budget::tighten_by_text(ExprId state) {
   bounds_[state.value].tightened = true;
   if (machine_.automaton().completion_bound(state) > kLongestCompletion) return 0;  // keep the bound by its bytes
   const std::optional<std::string> text = machine_.automaton().some_completion(state);
-  if (!text || !can_write(*text)) return 0;
-  const std::vector<std::uint32_t> tokens = machine_.vocabulary().fewest_tokens(*text);
-  if (lacks_text(state)) {
+  if (!text) return 0;
+  if (const auto tokens = fewest_tokens(*text); tokens && lacks_text(state)) {
     Bounds& known = bounds(state);
-    known.upper = std::min(known.upper, static_cast<std::uint32_t>(tokens.size()));
-  } else {
-    note_tokens(state, tokens);
+    known.upper = std::min(known.upper, static_cast<std::uint32_t>(tokens->size()));
+  } else if (tokens) {
+    note_tokens(state, *tokens);
   }
   return std::ssize(*text);
 }
@@ -120,8 +117,8 @@ std::int64_t Budget::tighten_by_text(ExprId state) {
 std::int64_t Budget::tighten_inside_item(ExprId state) {
   const std::string item = machine_.automaton().item(state);
   const std::optional<std::string> text = completion_after_item(machine_.automaton().without_text(state), item);
-  if (!text || !can_write(*text) || !repeats_no_item(*text, item)) return 0;
-  note_tokens(state, machine_.vocabulary().fewest_tokens(*text));
+  if (!text || !repeats_no_item(*text, item)) return 0;
+  if (const auto tokens = fewest_tokens(*text)) note_tokens(state, *tokens);
   return std::ssize(*text);
 }
 
@@ -357,8 +354,9 @@ std::vector<std::uint32_t> Budget::known_completion(ExprId state) {
   const std::uint32_t length = machine_.automaton().completion_bound(state);
   if (length > kLongestCompletion) throw Error(ErrorKind::limit, "completion", length, kLongestCompletion);
   const std::string text = machine_.automaton().some_completion(state).value();
-  if (!can_write(text)) throw Error(ErrorKind::unsupported, "distinct_gaps");
-  return machine_.vocabulary().fewest_tokens(text);
+  auto tokens = fewest_tokens(text);
+  if (!tokens) throw Error(ErrorKind::unsupported, "distinct_gaps");
+  return *std::move(tokens);
 }
 
 std::vector<std::uint32_t> Budget::short_completion(ExprId state) {

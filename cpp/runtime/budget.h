@@ -105,7 +105,8 @@ class Budget {
   };
 
   bool has_every_byte() const;
-  bool can_write(std::string_view text) const;
+  // Nothing where the vocabulary cannot write a text.
+  std::optional<std::vector<std::uint32_t>> fewest_tokens(std::string_view text) const;
   // Whether a search that finds nothing may not end.
   bool is_recursive(ExprId state) const;
   // Whether a state with a list of distinct items does not know the text of the item that is being read.

@@ -80,7 +80,9 @@ void ItemBudget::find(AfterItem& after, ExprId next, std::string_view read) {
   std::optional<std::string> text = budget_.completion_after_item(next, read);
   allowance_.work -= allowance_.nodes_per_step * (automaton_.work() - work_before);
   if (!text || text->find('\\') != std::string::npos) return;
-  after.is_too_long = vocabulary_.fewest_tokens(*text).size() > tokens_after_;
+  const std::size_t tokens = vocabulary_.fewest_tokens(*text).size();
+  if (tokens == 0) return;  // it has a byte that is no token
+  after.is_too_long = tokens > tokens_after_;
   if (after.is_too_long) return;
   for (std::size_t i = text->find(string_);
        !string_.empty() && i != std::string::npos && i + string_.size() < text->size();

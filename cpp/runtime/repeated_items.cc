@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/fork_guard.h"
+#include "runtime/trie_walk.h"
 
 namespace detent {
 namespace {
@@ -49,7 +50,27 @@ std::vector<std::uint32_t> RepeatedItems::find(ExprId state, const std::uint32_t
   for (std::uint32_t id : tokens_with_separator()) {
     if (row[id >> 5] >> (id & 31) & 1 && may_repeat(state, vocabulary_.bytes(id))) found.push_back(id);
   }
+  if (vocabulary_.tokenizable_texts() && !automaton_.stays_tokenizable(state)) find_doubtful(state, row, found);
   return found;
+}
+
+// Where the vocabulary lacks bytes, adds the tokens of the row after which only tokens of several bytes complete the
+// list: all of them may go on with the item that was read.
+void RepeatedItems::find_doubtful(ExprId state, const std::uint32_t* row, std::vector<std::uint32_t>& found) {
+  const auto is_doubtful = [&](ExprId next) {
+    return !automaton_.completes_by_bytes(next) && (automaton_.has_open_item(next) || automaton_.has_closed_item(next));
+  };
+  const auto add = [&](std::uint32_t id) {
+    if (row[id >> 5] >> (id & 31) & 1) found.push_back(id);
+  };
+  walk_tokens(
+      vocabulary_, automaton_, state,
+      [&](std::uint32_t token, ExprId next) {
+        if (is_doubtful(next)) for_each_id(vocabulary_, token, add);
+      },
+      [&](const Subtree& subtree, ExprId next) {
+        if (is_doubtful(next)) any_whole_id(vocabulary_, subtree, add);
+      });
 }
 
 std::vector<std::uint32_t> RepeatedItems::candidates(ExprId any_text, const std::uint32_t* row) {

@@ -2,7 +2,8 @@
 //
 // The mask of a state inside an item is shared: it does not depend on the text of the item. It is exact for tokens that
 // end inside the item or with it. But after [1,2,1 it allows the token `,3`, which makes the last item a second 1. Only
-// tokens that continue after the item can be wrong; these few are tried one by one.
+// tokens that continue after the item can be wrong; these few are tried one by one. Where bytes are no tokens, so are
+// those after which only a longer token goes on: after [1 it may be `,1]`.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ class RepeatedItems {
   std::span<const std::uint32_t> tokens_with_separator();
   // The candidates: the tokens of the row that may repeat an item in a state without text.
   std::vector<std::uint32_t> find(ExprId state, const std::uint32_t* row);
+  void find_doubtful(ExprId state, const std::uint32_t* row, std::vector<std::uint32_t>& found);
   bool may_repeat(ExprId state, std::string_view text);
 
   const Vocabulary& vocabulary_;
