@@ -13,7 +13,7 @@ import pytest
 
 import detent
 from detent.errors import EmptyLanguageError, UnsupportedError
-from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
+from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN, read_splits
 from tests.support.long_tests import mostly_long
 from tests.support.toy_bpe import SPLITS as TOY_SPLITS
 from tests.support.toy_bpe import vocabulary_of
@@ -510,3 +510,16 @@ def test_names_of_a_list_beside_tokens_that_leave_them_after_a_character() -> No
             matcher.advance(token)
         decided = [token for token in range(len(vocabulary)) if matcher.validate([token]) == 1]
         assert matcher.allowed().tolist() == decided, text
+
+
+def test_a_character_that_only_the_text_after_its_string_completes() -> None:
+    """Inside the string no text ends the chunk of the letter: the space after the string does."""
+    split = read_splits("\u00e9[^ ]*(?= )|\u00e9|[^\u00e9]")
+    tokens = [*(bytes([byte]) for byte in range(256)), b"a\xc3"]
+    vocabulary = vocabulary_of(tokens, [(ord("a"), 0xC3, 0, 256)], split=split)
+    string = detent.json_schema({"type": "string", "pattern": "^[a\u00e9]*$"})
+    matcher = detent.compile(string + detent.literal(", a"), vocabulary, canonical=True).matcher()
+    for token in '"\u00e9a'.encode():
+        matcher.advance(token)
+        assert matcher.allowed().tolist() == [each for each in range(257) if matcher.validate([each]) == 1]
+    assert 0xC3 not in matcher.allowed() and 256 in matcher.allowed()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -57,11 +58,13 @@ class CanonicalSlices::SliceWalk {
       verdicts_of[state_of.size() - 1] = bounds_.targets_of(state_of.back()).verdicts.data();
     }
     std::vector<std::uint32_t> accepted(vocabulary_.word_count()), closing(vocabulary_.word_count());
-    for (std::uint32_t word = 0; word < accepted.size(); ++word) {
-      const std::uint32_t first = word * 32, last = std::min(first + 32, vocabulary_.size());
-      std::uint32_t accepted_here = 0, closing_here = 0;  // the memory of a bit mask is written once for all its tokens
+    const std::uint8_t* const states_of_tokens = states.state_of.data();
+    for (std::uint32_t first = 0; first < vocabulary_.size(); first += kAtOnce) {
+      const std::uint32_t last = std::min(first + kAtOnce, vocabulary_.size());
+      if (all_leave(states_of_tokens + first, last - first)) continue;
+      std::uint32_t accepted_here = 0, closing_here = 0;  // the memory of a bit mask is written once for all of them
       for (std::uint32_t token = first; token < last; ++token) {
-        const std::uint8_t index = states.state_of[token];
+        const std::uint8_t index = states_of_tokens[token];
         const std::size_t target = bounds_.target_of(token);
         Verdict verdict = verdicts_of[index][target];
         if (verdict > Verdict::accepted) verdict = decide(token, state_of[index], target);
@@ -69,8 +72,8 @@ class CanonicalSlices::SliceWalk {
         accepted_here |= std::uint32_t{is_closing || verdict == Verdict::accepted} << (token & 31);
         closing_here |= std::uint32_t{is_closing} << (token & 31);
       }
-      accepted[word] = accepted_here;
-      closing[word] = closing_here;
+      accepted[first >> 5] |= accepted_here;
+      closing[first >> 5] |= closing_here;
     }
     language_.meter.step(vocabulary_.size() / 64 + 1);
     return {mask_of(accepted, longest_), uncertain_mask(), mask_of(closing, 0)};
@@ -78,7 +81,8 @@ class CanonicalSlices::SliceWalk {
 
  private:
   using Verdict = ContextFreeBounds::Verdict;
-  static constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
+  static constexpr std::uint8_t kTallSubtree = 255;                // Vocabulary::height of this much or more
+  static constexpr std::uint32_t kAtOnce = sizeof(std::uint64_t);  // tokens of run()
   // Tokens, each added at most once, without a branch.
   class TokenList {
    public:
@@ -106,6 +110,14 @@ class CanonicalSlices::SliceWalk {
     bool completes_alike = false;
     ContextFreeBounds::Targets* targets = nullptr;
   };
+
+  // Whether all of up to kAtOnce tokens leave the prefix: only few stay inside a literal, or inside one character.
+  static bool all_leave(const std::uint8_t* states_of_tokens, std::size_t count) {
+    static_assert(PrefixStates::kLeaves == UINT8_MAX);
+    std::uint64_t states = UINT64_MAX;
+    std::memcpy(&states, states_of_tokens, count);
+    return states == UINT64_MAX;
+  }
 
   // Decides the tokens of the nodes from `first` up to `end` that lead the two prefixes to different states. Returns
   // the number of nodes visited.

@@ -75,9 +75,16 @@ std::optional<PretokenEnding> PretokenEndings::greedy_ending(ExprId state, Posit
 std::optional<PretokenEndingSet> PretokenEndings::search(ExprId state, PositionId position, std::size_t most_nodes,
                                                          Scope scope) {
   std::vector<SearchNode> open{{state, position, 0, 0, 0}};
-  // How often a node was reached, not counting the start, since an ending may lead back to it. Inside a character,
-  // several paths count: the endings that they begin may have different first tokens.
-  std::unordered_map<StateKey, std::size_t> reached;
+  // What is known of a node: whether the pre-token may end there, and how many paths to it are followed further. The
+  // start is not among the nodes, since an ending may lead back to it. Inside a character, several paths are followed:
+  // the endings that they begin may have different first tokens.
+  struct Reached {
+    std::size_t most = 1, paths = 0;
+    bool ends = false;
+  };
+  std::unordered_map<StateKey, Reached> reached;
+  StateKey last_key = 0;  // most bytes lead to the same node as the byte before
+  Reached* last = nullptr;
   PretokenEndingSet set{{}, false, true};
   std::vector<PretokenEnding>& found = set.endings;
   for (std::size_t i = 0; i < open.size() && found.size() < kMaxEndings; ++i) {
@@ -88,20 +95,27 @@ std::optional<PretokenEndingSet> PretokenEndings::search(ExprId state, PositionI
     language_.any_byte(from.state, [&](std::uint8_t byte, ExprId next) {
       const PositionId to = language_.transitions.step(from.position, byte);
       if (to == PretokenTransitions::kDead) return false;
-      const PretokenPosition at = to.decoded();
-      const bool ends = !at.inside_character() && completions_.may_start_pretoken(next, at.state);
-      if (!at.inside_character() && !ends) {
-        set.exhaustive = false;
-        if (scope == Scope::exhaustive) return true;
+      if (const StateKey key = state_key(next, to); !last || key != last_key) {
+        const auto [entry, is_new] = reached.try_emplace(key);
+        last_key = key;
+        last = &entry->second;
+        if (is_new) {
+          const PretokenPosition at = to.decoded();
+          if (at.inside_character()) last->most = kMaxEndings;
+          last->ends = !at.inside_character() && completions_.may_start_pretoken(next, at.state);
+          if (!at.inside_character() && !last->ends) {
+            set.exhaustive = false;
+            if (scope == Scope::exhaustive) return true;
+          }
+        }
       }
-      if (ends) {
-        PretokenEnding ending = ending_of(text_of(open, i, byte), next, at.state);
+      if (last->ends) {
+        PretokenEnding ending = ending_of(text_of(open, i, byte), next, to.decoded().state);
         if (std::ranges::find(found, ending.first, &PretokenEnding::first) == found.end()) {
           found.push_back(std::move(ending));
         }
-      }
-      const std::size_t most = at.inside_character() ? kMaxEndings : 1;
-      if (found.empty() && reached[state_key(next, to)]++ < most) {
+      } else if (found.empty() && last->paths < last->most) {
+        ++last->paths;
         language_.check_growth(open.size());
         open.push_back({next, to, i, from.depth + 1, byte});
       }
