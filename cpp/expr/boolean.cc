@@ -130,9 +130,10 @@ void ExprSet::merge_counts(std::vector<ExprId>& parts) {
 void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
   constexpr int kMaxHeads = 64;  // of one operand
   std::vector<ExprId> tails;     // operands that another one contains
+  std::int64_t visited = 0;
   for (ExprId part : parts) {
     ExprId at = part;
-    for (int heads = 0; heads < kMaxHeads; ++heads) {
+    for (int heads = 0; heads < kMaxHeads; ++heads, ++visited) {
       const Expr& expr = exprs_[at.value];
       if (expr.op != Op::concat || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) break;
       if (!exprs_[expr.first().value].nullable) break;
@@ -142,6 +143,7 @@ void ExprSet::absorb_tails(std::vector<ExprId>& parts) const {
       break;  // that operand's own tails follow from it
     }
   }
+  meter_.step(visited / 8);
   if (tails.empty()) return;
   std::sort(tails.begin(), tails.end());
   std::erase_if(parts, [&](ExprId part) { return std::binary_search(tails.begin(), tails.end(), part); });

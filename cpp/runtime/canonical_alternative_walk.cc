@@ -8,6 +8,9 @@
 namespace detent {
 namespace {
 
+// Of the positions that a walk remembers, about; and of one beside its elements and successors.
+constexpr std::size_t kMostBytes = 16 << 20, kPositionBytes = 64;
+
 bool is_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80; }
 
 // The ASCII bytes and lead bytes of a text.
@@ -26,51 +29,80 @@ void CanonicalAlternativeWalk::run() {
   const auto& class_of = language_.automaton.class_of();
   std::vector<Position> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
   path[0] = start();
+  std::int64_t visited = 0;
   for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
-    const Position& at = path[node.depth];
+    if (bytes_ > kMostBytes) forget_positions(std::span(path).first(node.depth + std::size_t{1}));
+    const Position at = path[node.depth];
+    ++visited;
     if (node.subtree && take_subtree(at, vocabulary_.subtrees()[node.subtree], node.depth)) {
       i = node.next;
       continue;
     }
-    Position& after = path[node.depth + std::size_t{1}];
-    follow(at, class_of[node.byte], after);
-    if (after.empty()) {
+    const Position after = path[node.depth + std::size_t{1}] = follow(at, class_of[node.byte]);
+    if (is_empty(after)) {
       i = node.next;
       continue;
     }
     for_each_id(vocabulary_, node.token, [&](std::uint32_t token) { decide(token, after); });
     ++i;
   }
+  language_.meter.step(visited / 8 + 1);
 }
 
 CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::start() {
-  constexpr int kMostBytes = 96;
-  Position at;
+  constexpr int kMostBytesOfLoop = 96;
+  Alternatives at;
   alternatives_.begin(at.others);
   alternatives_.add(language_.automaton.split(state_), at.others);
   for (AlternativeId id : at.others) {
-    if (kept_bytes(id).size() < kMostBytes) continue;
+    if (kept_bytes(id).size() < kMostBytesOfLoop) continue;
     loops_.push_back(id);
     if (id.value >= is_loop_.size()) is_loop_.resize(id.value + std::size_t{1});
     is_loop_[id.value] = true;
   }
   at.has_loops = separate_loops(alternatives_, at.others, false);
-  return at;
+  return add(at);
 }
 
-void CanonicalAlternativeWalk::follow(const Position& at, std::uint8_t byte_class, Position& after) {
-  alternatives_.begin(after.others);
-  after.has_loops = false;
-  if (at.has_loops) {
-    const LoopSuccessors& of_loops = after_loops(byte_class);
-    after.has_loops = of_loops.has_loops;
-    alternatives_.add(of_loops.others, after.others);
+// The order of the others stays: decide() asks them in this order.
+CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::add(const Alternatives& alternatives) {
+  key_.clear();
+  if (alternatives.has_loops) key_.push_back(kLoops);
+  key_.insert(key_.end(), alternatives.others.begin(), alternatives.others.end());
+  const std::size_t count = positions_.size();
+  const Position position = positions_.add(key_);
+  if (position == count) {
+    bytes_ += kPositionBytes + sizeof(AlternativeId) * key_.size() + sizeof(Position) * language_.automaton.class_count();
   }
-  alternatives_.add_successors(at.others, byte_class, after.others);
-  after.has_loops = separate_loops(alternatives_, after.others, after.has_loops);
-  drop_included(after);
-  language_.meter.step(static_cast<std::int64_t>(at.others.size()) / 8 + 1);
+  return position;
+}
+
+CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::follow(Position at, std::uint8_t byte_class) {
+  if (const Position known = positions_.successor(at, byte_class); known != Table::kUnknown) return known;
+  alternatives_.begin(after_.others);
+  after_.has_loops = false;
+  if (has_loops(at)) {
+    const LoopSuccessors& of_loops = after_loops(byte_class);
+    after_.has_loops = of_loops.has_loops;
+    alternatives_.add(of_loops.others, after_.others);
+  }
+  alternatives_.add_successors(others(at), byte_class, after_.others);
+  after_.has_loops = separate_loops(alternatives_, after_.others, after_.has_loops);
+  drop_included(after_);
+  language_.meter.step(std::ssize(others(at)) / 8 + 1);
+  const Position after = add(after_);
+  positions_.set_successor(at, byte_class, after);
+  return after;
+}
+
+// Forgets all positions but those of a path.
+void CanonicalAlternativeWalk::forget_positions(std::span<Position> path) {
+  std::vector<Alternatives> kept;
+  for (Position at : path) kept.push_back({{others(at).begin(), others(at).end()}, has_loops(at)});
+  positions_ = Table(language_.automaton.class_count());
+  bytes_ = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) path[i] = add(kept[i]);
 }
 
 const CanonicalAlternativeWalk::LoopSuccessors& CanonicalAlternativeWalk::after_loops(std::uint8_t byte_class) {
@@ -94,7 +126,7 @@ bool CanonicalAlternativeWalk::separate_loops(const AlternativeSets& sets, Alter
   return true;
 }
 
-void CanonicalAlternativeWalk::drop_included(Position& at) {
+void CanonicalAlternativeWalk::drop_included(Alternatives& at) {
   if (!at.has_loops) return alternatives_.drop_included(at.others);
   if (!alternatives_.is_compared(at.others.size() + loops_.size())) return;
   AlternativeSet all = at.others;
@@ -133,18 +165,18 @@ CanonicalAlternativeWalk::Verdicts::Answer CanonicalAlternativeWalk::take(std::u
 }
 
 // An alternative that stays throughout a subtree.
-std::optional<AlternativeId> CanonicalAlternativeWalk::staying(const Position& at, const Subtree& subtree) {
-  const auto find = [&](const AlternativeSet& set) -> std::optional<AlternativeId> {
+std::optional<AlternativeId> CanonicalAlternativeWalk::staying(Position at, const Subtree& subtree) {
+  const auto find = [&](std::span<const AlternativeId> set) -> std::optional<AlternativeId> {
     const auto found = std::ranges::find_if(
         set, [&](AlternativeId id) { return stays(id, subtree.used, subtree.last - subtree.first); });
     return found == set.end() ? std::nullopt : std::optional(*found);
   };
-  const std::optional<AlternativeId> found = at.has_loops ? find(loops_) : std::nullopt;
-  return found ? found : find(at.others);
+  const std::optional<AlternativeId> found = has_loops(at) ? find(loops_) : std::nullopt;
+  return found ? found : find(others(at));
 }
 
 // Decides the tokens of a subtree if an alternative stays throughout, and nearly all tokens may follow by way of it.
-bool CanonicalAlternativeWalk::take_subtree(const Position& at, const Subtree& subtree, std::size_t depth) {
+bool CanonicalAlternativeWalk::take_subtree(Position at, const Subtree& subtree, std::size_t depth) {
   if (!subtree.whole) return false;
   const std::optional<AlternativeId> stays = staying(at, subtree);
   if (!stays) return false;
@@ -163,22 +195,21 @@ bool CanonicalAlternativeWalk::take_subtree(const Position& at, const Subtree& s
 // The alternatives after the bytes of a token from `depth` on.
 CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::after_token(Position at, std::uint32_t token,
                                                                          std::size_t depth) {
-  Position next;
   for (char byte : vocabulary_.bytes(token).substr(depth)) {
-    follow(at, language_.automaton.class_of()[static_cast<std::uint8_t>(byte)], next);
-    std::swap(at, next);
+    at = follow(at, language_.automaton.class_of()[static_cast<std::uint8_t>(byte)]);
   }
   return at;
 }
 
-void CanonicalAlternativeWalk::decide(std::uint32_t token, const Position& after) {
+void CanonicalAlternativeWalk::decide(std::uint32_t token, Position after) {
   const std::uint16_t target = verdicts_.target(token);
   if (target == TransitionRow::kRefused) return;
   const auto takes = [&](AlternativeId id) { return take(token, id) == Verdicts::Answer::taken; };
-  const bool has_last = is_loop(last_) ? after.has_loops : std::ranges::find(after.others, last_) != after.others.end();
+  const std::span<const AlternativeId> others = this->others(after);
+  const bool has_last = is_loop(last_) ? has_loops(after) : std::ranges::find(others, last_) != others.end();
   if (has_last && takes(last_)) return;
-  if (after.has_loops && take_by_loops(token, target)) return;
-  if (const auto found = std::ranges::find_if(after.others, takes); found != after.others.end()) last_ = *found;
+  if (has_loops(after) && take_by_loops(token, target)) return;
+  if (const auto found = std::ranges::find_if(others, takes); found != others.end()) last_ = *found;
 }
 
 bool CanonicalAlternativeWalk::take_by_loops(std::uint32_t token, std::uint16_t target) {

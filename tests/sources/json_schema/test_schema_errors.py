@@ -291,3 +291,27 @@ def test_a_pattern_is_refused_with_its_own_remedy() -> None:
         detent.json_schema({"properties": {"a": {"pattern": "(?i)abc"}}})
     assert (caught.value.pointer, caught.value.keyword) == ("/properties/a", "pattern")
     assert caught.value.remedy == "write both cases out, as in [Aa]"
+
+
+def test_members_that_depend_on_each_other_in_a_circle_are_refused_soon() -> None:
+    """Each formula of so many members has some 50 parts, so that the formulas alone would count too little work."""
+
+    def circle(count: int) -> dict[str, Any]:
+        names = [f"n{i}" for i in range(count)]
+        rules = {
+            name: {
+                "required": [names[(7 * i + 3) % count]],
+                "properties": {names[(5 * i + 1) % count]: {"minimum": i}},
+            }
+            for i, name in enumerate(names)
+        }
+        members = {name: {"type": "integer"} for name in names}
+        return {"type": "object", "properties": members, "dependentSchemas": rules, "additionalProperties": False}
+
+    language = detent.json_schema(circle(8))
+    assert language.accepts("{}")
+    assert not language.accepts('{"n0": 1}')
+    with pytest.raises(detent.LimitError, match="parts of formulas; make fewer members depend") as caught:
+        detent.json_schema(circle(24))
+    assert caught.value.subject == "pattern_size"
+    assert caught.value.limit == detent.Limits().pattern_size

@@ -42,6 +42,10 @@ __all__ = ["Algebra"]
 _MAX_DEPTH = 60
 """Alternations of "and" and "or". Functions over formulas recurse, never deeper than that."""
 
+_PARTS_PER_FORMULA = 2
+"""The limit on parts, as a multiple of that on formulas. 24 members that depend on each other in a circle have 21,000
+formulas of some 50 parts: 3 to 9 s. Of 4,483 schemas in both orders of members, one takes 206,352 parts, the next 60,796."""
+
 _Atom = TypeVar("_Atom", bound=Formula)
 
 
@@ -57,6 +61,8 @@ class Algebra:
         self._names: dict[Formula, dict[str, None]] = {}
         self._parts_about: dict[tuple[Formula, str], tuple[Formula, ...]] = {}
         self._limit = limit
+        self._part_count = 0
+        """Of all formulas that were made, also of those that were known: the work of making them."""
         self._always = always
         self._never = never
 
@@ -85,6 +91,17 @@ class Algebra:
                 given=depth,
             )
 
+    def _count_parts(self, count: int) -> None:
+        self._part_count += count
+        if self._part_count > _PARTS_PER_FORMULA * self._limit:
+            raise LimitError(
+                f"the schema's combinations need over {_PARTS_PER_FORMULA * self._limit} parts of formulas; make fewer "
+                "members depend on each other by dependentSchemas, if, oneOf, anyOf and not, or raise "
+                "Limits(pattern_size=...)",
+                subject="pattern_size",
+                limit=self._limit,
+            )
+
     def conjunction(self, parts: Iterable[Formula]) -> Formula:
         """Return the conjunction of formulas."""
         return self._combine(And, Or, parts, TRUE, FALSE)
@@ -110,6 +127,7 @@ class Algebra:
             elif part is not neutral:
                 flat[part] = None
         if len(flat) > 1:
+            self._count_parts(len(flat))
             simplified = self._simplify(kind, dual, flat, absorbing)
             if simplified is None:
                 return absorbing
