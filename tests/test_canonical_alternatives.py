@@ -121,3 +121,27 @@ def test_budgets_of_tokens_that_stay_whole(seed, tmp_path):
                 taken = (*taken, token)
             assert matcher.is_finished or taken in rows
     assert seen > 0
+
+
+@pytest.mark.parametrize("costly_pattern", [r".*{letter}.{{{count}}}", r"[^{letter}]*{letter}.{{{count}}}"])
+def test_the_mask_of_a_union_is_that_of_its_operands(costly_pattern: str) -> None:
+    """The union is followed by alternatives, which stay after nearly each byte (`.*`) or not; operands by states."""
+    vocabulary = detent.load_model().vocabulary
+    patterns = [costly_pattern.format(letter=letter, count=8 + i) for i, letter in enumerate("etaoinshrdlucmfw")]
+    union = detent.compile(detent.regex("|".join(patterns)), vocabulary, canonical=True).matcher()
+    operands = [detent.compile(detent.regex(each), vocabulary, canonical=True).matcher() for each in patterns]
+    for token in [*vocabulary.encode("The weather in Oslo is fine, and so is that of Bergen."), None]:
+        allowed = {each for operand in operands for each in operand.allowed().tolist()}
+        assert set(union.allowed().tolist()) == allowed
+        if token is None or token not in allowed:
+            break
+        union.advance(token)
+        operands = [each for each in operands if _advances(each, token)]
+
+
+def _advances(matcher: detent.Matcher, token: int) -> bool:
+    try:
+        matcher.advance(token)
+    except detent.StateError:
+        return False
+    return True

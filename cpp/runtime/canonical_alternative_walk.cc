@@ -73,7 +73,8 @@ CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::add(const Alternati
   const std::size_t count = positions_.size();
   const Position position = positions_.add(key_);
   if (position == count) {
-    bytes_ += kPositionBytes + sizeof(AlternativeId) * key_.size() + sizeof(Position) * language_.automaton.class_count();
+    const std::size_t successor_bytes = sizeof(Position) * language_.automaton.class_count();
+    bytes_ += kPositionBytes + sizeof(AlternativeId) * key_.size() + successor_bytes;
   }
   return position;
 }

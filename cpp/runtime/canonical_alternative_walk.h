@@ -98,9 +98,9 @@ class CanonicalAlternativeWalk {
   ExprId state_;
   AlternativeSets alternatives_;
   Table positions_;
-  std::size_t bytes_ = 0;  // about; of all positions
-  Alternatives after_;     // of follow()
-  AlternativeSet key_;     // of add()
+  std::size_t bytes_ = 0;                           // about; of all positions
+  Alternatives after_;                              // of follow()
+  AlternativeSet key_;                              // of add()
   std::vector<std::optional<ByteSet>> kept_bytes_;  // by id
   AlternativeId last_{UINT32_MAX};                  // the alternative by which the last token was taken
   AlternativeSet loops_;                            // alternatives of the state that most bytes lead to themselves

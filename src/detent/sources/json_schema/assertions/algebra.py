@@ -44,7 +44,7 @@ _MAX_DEPTH = 60
 
 _PARTS_PER_FORMULA = 2
 """The limit on parts, as a multiple of that on formulas. 24 members that depend on each other in a circle have 21,000
-formulas of some 50 parts: 3 to 9 s. Of 4,483 schemas in both orders of members, one takes 206,352 parts, the next 60,796."""
+formulas of some 50 parts: 3 to 9 s. Of 4,483 schemas in both orders, one takes 206,352 parts, the next 60,796."""
 
 _Atom = TypeVar("_Atom", bound=Formula)
 
