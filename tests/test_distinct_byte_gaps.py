@@ -254,3 +254,49 @@ def test_the_first_mask(schema: dict[str, Any], tokens: list[bytes], expected: l
     language = _language({"type": "array", "uniqueItems": True, **schema}, unique=True)
     guide = detent.compile(language, detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)]))
     assert [tokens[token] for token in guide.matcher().allowed()] == expected
+
+
+_WITHOUT_COMMA = [bytes([byte]) for byte in range(256) if byte != ord(",")] + [b'{"a"', b'{"b"', b'"b":1', b"[1", b"[3"]
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"properties": {"b": {"enum": [1, 2]}, "a": {"enum": [1, 2]}}, "required": ["a"]}, b'{"a":1}'),
+        ({"properties": {"b": {"enum": [1, 2]}, "a": {"enum": [1, 2]}}, "minProperties": 1}, b'{"b":2}'),
+        ({"properties": {"b": {"enum": [1, 2]}, "a": {"enum": [1, 2]}}, "required": ["a", "b"]}, None),
+        (
+            {"properties": {"b": {"$ref": "#/$defs/c"}}, "$defs": {"c": {"properties": {"b": {"$ref": "#"}}}}},
+            b'{"b":{}}',
+        ),
+        ({"items": {"enum": list(range(7))}, "contains": {"const": 3}}, b"[3]"),
+        ({"items": {"enum": list(range(20))}, "minItems": 1}, b"[3]"),
+        ({"items": {"enum": list(range(20))}, "minItems": 2}, None),
+        ({"items": {"type": "string"}, "minItems": 2}, None),
+    ],
+    ids=str,
+)
+def test_a_vocabulary_without_a_comma(schema: dict[str, Any], text: bytes | None, order: Any) -> None:
+    """A list has at most one member or item: each allowed token leads to such a one."""
+    kind = {"type": "array", "uniqueItems": True} if "items" in schema else {"type": "object"}
+    closed = {"additionalProperties": False} if "properties" in schema else {}
+    language = detent.json_schema({**schema, **kind, **closed}, order=order, whitespace="compact")
+    eos = len(_WITHOUT_COMMA)
+    vocabulary = detent.Vocabulary([*_WITHOUT_COMMA, b""], eos_token_ids=[eos])
+    if text is None:
+        with pytest.raises(detent.EmptyLanguageError):
+            detent.compile(language, vocabulary)
+        return
+    guide = detent.compile(language, vocabulary)
+    for start in range(len(text) + 1):
+        matcher = guide.matcher()
+        matcher.advance_bytes(text[:start])
+        allowed = matcher.allowed().tolist()
+        assert allowed
+        for token in allowed:
+            after = matcher.fork()
+            after.advance(token)
+            written = b"".join(_WITHOUT_COMMA[each] for each in after.completion() if each != eos)
+            whole = text[:start] + (b"" if token == eos else _WITHOUT_COMMA[token]) + written
+            assert b"," not in whole and language.accepts(whole), whole

@@ -273,6 +273,11 @@ bool writes_many_values(const ExprSet& exprs, Derivatives& derivatives, Meter& m
   return false;
 }
 
+// Without a text of the separator, as where the vocabulary has no comma, no second item follows.
+std::uint32_t most_items(const Node& node, std::span<const ExprId> parts) {
+  return parts[0] == ExprSet::kEmpty ? std::min(node.maximum(), 1u) : node.maximum();
+}
+
 // A list of few values: members in any order, whose states are exact inside a member, too. `texts_of_keys` has all
 // texts of each value.
 ExprId make_members(ExprSet& exprs, const Node& node, std::span<const ExprId> parts, const TextsOfKeys& texts_of_keys) {
@@ -282,7 +287,7 @@ ExprId make_members(ExprSet& exprs, const Node& node, std::span<const ExprId> pa
     for (const std::string& text : texts) literals.push_back(exprs.literal(text));
     members.push_back(exprs.concat(exprs.union_of(std::move(literals)), parts[2]));
   }
-  return exprs.unordered({node.minimum(), node.maximum(), 0, MemberPosition::start}, parts[0], ExprSet::kEmpty,
+  return exprs.unordered({node.minimum(), most_items(node, parts), 0, MemberPosition::start}, parts[0], ExprSet::kEmpty,
                          members);
 }
 
@@ -436,6 +441,8 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   if (parts[1] == ExprSet::kEmpty || parts[2] == ExprSet::kEmpty) {
     return minimum > 0 ? ExprSet::kEmpty : ExprSet::kEpsilon;
   }
+  const std::uint32_t maximum = most_items(node, parts);
+  if (minimum > maximum) return ExprSet::kEmpty;
   DistinctList list;
   list.separator = parts[0];
   list.kind = node.text() == "names" ? DistinctKind::names : DistinctKind::values;
@@ -465,7 +472,7 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
   DistinctState state;
   state.list = exprs.add_list(std::move(list));
   state.minimum = minimum;
-  state.maximum = node.maximum();
+  state.maximum = maximum;
   return exprs.distinct(std::move(state));
 }
 

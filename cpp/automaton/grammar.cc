@@ -173,6 +173,7 @@ class GrammarCompiler {
       length = add(length, i < optional.size() ? optional[i] : others.min_length);
     }
     const std::uint32_t count = required + more;
+    if (count > 1 && !facts(part.children[0]).has_text) return {};
     if (count > 1) length = add(length, std::uint64_t{facts(part.children[0]).min_length} * (count - 1));
     return {true, count == 0, length};
   }
@@ -230,6 +231,7 @@ class GrammarCompiler {
       all.min_length = add(all.min_length, member.min_length);
       if (count++ > 0) all.min_length = add(all.min_length, facts(part.children[0]).min_length);
     }
+    if (count > 1 && !facts(part.children[0]).has_text) return {};
     if (count == 0 && node.minimum() > 0) return {shortest != UINT32_MAX, false, shortest};
     return all;
   }
@@ -463,38 +465,6 @@ std::vector<const Node*> closed_parts(const Node& grammar) {
 ExprId compile_grammar(ExprSet& exprs, Liveness& liveness, Meter& meter, const Node& grammar,
                        const NestedLists& nested_lists, const PointerMap<ExprId>& interned) {
   return GrammarCompiler(exprs, liveness, meter, grammar, nested_lists, interned).compile();
-}
-
-ExprId make_unordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
-  std::vector<ExprId> members, optional;
-  for (std::size_t i = 2; i < parts.size(); ++i) {
-    const bool required = node.text()[i - 2] == '1';
-    if (exprs[parts[i]].nullable) throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i - 2));
-    if (parts[i] == ExprSet::kEmpty && required) return ExprSet::kEmpty;
-    if (parts[i] != ExprSet::kEmpty) (required ? members : optional).push_back(parts[i]);
-  }
-  if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
-  const auto required = static_cast<std::uint32_t>(members.size());
-  members.insert(members.end(), optional.begin(), optional.end());
-  return exprs.unordered({node.minimum(), node.maximum(), required, MemberPosition::start}, parts[0], parts[1],
-                         members);
-}
-
-ExprId make_ordered(ExprSet& exprs, const Node& node, std::span<const ExprId> parts) {
-  OrderedMembers members;
-  members.separator = parts[0];
-  members.others = parts[1];
-  for (std::size_t i = 2; i < parts.size(); ++i) {
-    const bool required = node.text()[i - 2] == '1';
-    if (exprs[parts[i]].nullable) throw Error(ErrorKind::argument, "nullable_member", static_cast<std::int64_t>(i - 2));
-    if (parts[i] == ExprSet::kEmpty && required) return ExprSet::kEmpty;
-    if (parts[i] == ExprSet::kEmpty) continue;
-    members.members.push_back(parts[i]);
-    members.required.push_back(required);
-  }
-  if (exprs[parts[1]].nullable) throw Error(ErrorKind::argument, "nullable_member", -1);
-  const auto position = node.minimum() > 0 ? MemberPosition::after_separator : MemberPosition::start;
-  return exprs.ordered(exprs.add_members(std::move(members)), 0, position);
 }
 
 }  // namespace detent
