@@ -73,23 +73,17 @@ bool any_whole_id(const Vocabulary& vocabulary, const Subtree& subtree, Act act)
   return any_before(subtree.last);
 }
 
-// Calls act(id) for each token at and below node `i`.
-template <class Act>
-void each_token_below(const Vocabulary& vocabulary, std::size_t i, Act act) {
-  const std::vector<TrieNode>& trie = vocabulary.trie();
-  if (trie[i].subtree) {
-    for (std::uint32_t id : ids_below(vocabulary, vocabulary.subtrees()[trie[i].subtree])) act(id);
-  } else {
-    for (std::size_t below = i; below < trie[i].next; ++below) for_each_id(vocabulary, trie[below].token, act);
-  }
-}
-
 // Calls act(id) for each token that begins with a byte of a set.
 template <class Act>
 void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
   for (std::size_t i = 0; i < trie.size(); i = trie[i].next) {
-    if (bytes.contains(trie[i].byte)) each_token_below(vocabulary, i, act);
+    if (!bytes.contains(trie[i].byte)) continue;
+    if (trie[i].subtree) {
+      for (std::uint32_t id : ids_below(vocabulary, vocabulary.subtrees()[trie[i].subtree])) act(id);
+    } else {
+      for (std::size_t below = i; below < trie[i].next; ++below) for_each_id(vocabulary, trie[below].token, act);
+    }
   }
 }
 
@@ -97,11 +91,10 @@ void each_token_from(const Vocabulary& vocabulary, const ByteSet& bytes, Act act
 template <class Act>
 void each_token_with(const Vocabulary& vocabulary, const ByteSet& bytes, Act act) {
   const std::vector<TrieNode>& trie = vocabulary.trie();
-  for (std::size_t i = 0; i < trie.size() && !bytes.empty();) {
+  for (std::size_t i = 0; i < trie.size();) {
     const TrieNode& node = trie[i];
     if (bytes.contains(node.byte)) {
-      each_token_below(vocabulary, i, act);
-      i = node.next;
+      for (; i < node.next; ++i) for_each_id(vocabulary, trie[i].token, act);
     } else if (node.subtree && (vocabulary.subtrees()[node.subtree].used & bytes).empty()) {
       i = node.next;
     } else {

@@ -112,7 +112,7 @@ def json_schema(
     valid. By default the texts are those that serialisers write of valid values, such as ``json.dumps`` with any
     `ensure_ascii`, `indent` and `separators`, or ``JSON.stringify``:
 
-    - integers are digits (``24``, never ``24.0``), other numbers have at most 17 digits;
+    - integers are digits (``24``, never ``24.0``), others have at most 16 digits before the point and 16 after it;
     - characters have no escapes that are not needed; those above ASCII may be escaped;
     - at most one space, or a line break and an indent, stands where serialisers put it;
     - members that `properties` declare come in its order, those of several schemas in the order of their first
