@@ -45,24 +45,22 @@ bool RepeatedItems::may_repeat(ExprId state, std::string_view text) {
   return std::ranges::count(*after_item, '"') != 1 || !automaton_.is_in_free_string(state);
 }
 
-std::vector<std::uint32_t> RepeatedItems::find(ExprId state, const std::uint32_t* row) {
+std::vector<std::uint32_t> RepeatedItems::find(ExprId state) {
   std::vector<std::uint32_t> found;
   for (std::uint32_t id : tokens_with_separator()) {
-    if (row[id >> 5] >> (id & 31) & 1 && may_repeat(state, vocabulary_.bytes(id))) found.push_back(id);
+    if (may_repeat(state, vocabulary_.bytes(id))) found.push_back(id);
   }
-  if (vocabulary_.tokenizable_texts() && !automaton_.stays_tokenizable(state)) find_doubtful(state, row, found);
+  if (vocabulary_.tokenizable_texts() && !automaton_.stays_tokenizable(state)) find_doubtful(state, found);
   return found;
 }
 
-// Where the vocabulary lacks bytes, adds the tokens of the row after which only tokens of several bytes complete the
-// list: all of them may go on with the item that was read.
-void RepeatedItems::find_doubtful(ExprId state, const std::uint32_t* row, std::vector<std::uint32_t>& found) {
+// Where the vocabulary lacks bytes, adds the tokens after which only tokens of several bytes complete the list: all of
+// them may go on with the item that was read.
+void RepeatedItems::find_doubtful(ExprId state, std::vector<std::uint32_t>& found) {
   const auto is_doubtful = [&](ExprId next) {
     return !automaton_.completes_by_bytes(next) && (automaton_.has_open_item(next) || automaton_.has_closed_item(next));
   };
-  const auto add = [&](std::uint32_t id) {
-    if (row[id >> 5] >> (id & 31) & 1) found.push_back(id);
-  };
+  const auto add = [&](std::uint32_t id) { found.push_back(id); };
   walk_tokens(
       vocabulary_, automaton_, state,
       [&](std::uint32_t token, ExprId next) {
@@ -73,13 +71,13 @@ void RepeatedItems::find_doubtful(ExprId state, const std::uint32_t* row, std::v
       });
 }
 
-std::vector<std::uint32_t> RepeatedItems::candidates(ExprId any_text, const std::uint32_t* row) {
+std::vector<std::uint32_t> RepeatedItems::candidates(ExprId any_text) {
   constexpr std::size_t kMaxStates = 10'000;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (found_.size() > kMaxStates) found_.clear();
   const auto known = found_.find(any_text.value);
-  return known != found_.end() ? known->second : found_[any_text.value] = find(any_text, row);
+  return known != found_.end() ? known->second : found_[any_text.value] = find(any_text);
 }
 
 }  // namespace detent

@@ -21,21 +21,22 @@ class RepeatedItems {
  public:
   RepeatedItems(const Vocabulary& vocabulary, Automaton& automaton) : vocabulary_(vocabulary), automaton_(automaton) {}
 
-  // `row` has the mask of `state` without the text of its item. Removes each candidate for which may_follow(token) is
-  // false.
+  // `row` has the mask of `state` without the text of its item, or tokens of this mask. Removes each candidate for
+  // which may_follow(token) is false.
   template <class MayFollow>
   void remove(ExprId state, std::uint32_t* row, MayFollow may_follow) {
-    for (std::uint32_t id : candidates(automaton_.without_text(state), row)) {
-      if (!may_follow(id)) row[id >> 5] &= ~(1u << (id & 31));
+    for (std::uint32_t id : candidates(automaton_.without_text(state))) {
+      if (row[id >> 5] >> (id & 31) & 1 && !may_follow(id)) row[id >> 5] &= ~(1u << (id & 31));
     }
   }
 
  private:
-  std::vector<std::uint32_t> candidates(ExprId any_text, const std::uint32_t* row);
+  std::vector<std::uint32_t> candidates(ExprId any_text);
   std::span<const std::uint32_t> tokens_with_separator();
-  // The candidates: the tokens of the row that may repeat an item in a state without text.
-  std::vector<std::uint32_t> find(ExprId state, const std::uint32_t* row);
-  void find_doubtful(ExprId state, const std::uint32_t* row, std::vector<std::uint32_t>& found);
+  // The candidates: the tokens that may repeat an item in a state without text. They depend on the state alone, and a
+  // row of canonical tokens on those before it, too: so no row is asked.
+  std::vector<std::uint32_t> find(ExprId state);
+  void find_doubtful(ExprId state, std::vector<std::uint32_t>& found);
   bool may_repeat(ExprId state, std::string_view text);
 
   const Vocabulary& vocabulary_;
