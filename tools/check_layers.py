@@ -60,6 +60,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "conjunct_search",
             "conjunction_walk",
             "class_run",
+            "condition_walk",
             "conditioned_slice_masks",
             "free_bytes",
             "kept_search",

@@ -127,6 +127,20 @@ std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId
   return std::pair{found, condition};
 }
 
+std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition) {
+  const auto goes_on = [&exprs](ExprId text) {
+    while (exprs[text].op == Op::concat) text = exprs[text].second();
+    return text == exprs.sigma_star();
+  };
+  std::vector<ExprId> found = operands_of(exprs, condition, Op::intersection);
+  const auto is_exclusion = [&](ExprId each) {
+    return exprs[each].op == Op::complement &&
+           std::ranges::all_of(operands_of(exprs, exprs[each].part(), Op::union_of), goes_on);
+  };
+  if (!std::ranges::all_of(found, is_exclusion)) found.clear();
+  return found;
+}
+
 SplitState narrow_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, SplitState found,
                          ExprId condition, ByteResets& resets) {
   return ConditionedSlices(exprs, derivatives, liveness, condition, resets).narrow(std::move(found));

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "automaton/byte_resets.h"
 #include "automaton/liveness.h"
@@ -21,6 +22,10 @@ namespace detent {
 // An intersection as its one operand that is no complement, and the intersection of the others, which exclude texts.
 // Nothing for any other expression.
 std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state);
+
+// The operands of a condition, if each excludes the texts that begin with one of some texts, such as ~(.* word .*):
+// what is dead under one of them stays dead, and what is live under each is live under all. Otherwise nothing.
+std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition);
 
 // `found` has the slices and the other alternatives of x, without DeclaredMembers. Needs the lock of the automaton.
 SplitState narrow_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, SplitState found,

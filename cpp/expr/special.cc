@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "expr/utf8.h"
 
 namespace detent {
 namespace {
@@ -70,39 +71,123 @@ NodeRef without_frame_bytes(const NodeRef& root) {
   return made.at(root.get());
 }
 
-// Allows frames anywhere between the bytes of the strings (inverse of a projection).
+const ByteSet& frame_bytes() {
+  static const ByteSet bytes = ByteSet::range(0x80, 0xBF) | ByteSet::of(kFrameBound);
+  return bytes;
+}
+
+std::vector<NodeRef> alternatives_of(const NodeRef& node) {
+  return node->kind() == NodeKind::union_of ? node->children() : std::vector<NodeRef>{node};
+}
+
+// Whether a node is a loop that reads the bytes of a frame one by one, such as "any bytes", and in no other way.
+bool is_loop_over_frames(const Node& node) {
+  const auto reads_all = [](const NodeRef& part) {
+    return part->kind() == NodeKind::bytes && frame_bytes().is_subset_of(part->set());
+  };
+  const auto begins_outside = [](const NodeRef& part) {
+    const bool is_row = part->kind() == NodeKind::concat && !part->children().empty();
+    const Node& first = is_row ? *part->children()[0] : *part;
+    if (first.kind() == NodeKind::literal) return !frame_bytes().contains(static_cast<std::uint8_t>(first.text()[0]));
+    return first.kind() == NodeKind::bytes && (first.set() & frame_bytes()).empty();
+  };
+  if (node.kind() != NodeKind::repeat || node.minimum() > 0 || node.maximum() != Node::kUnbounded) return false;
+  const std::vector<NodeRef> parts = alternatives_of(node.children()[0]);
+  return std::ranges::any_of(parts, reads_all) &&
+         std::ranges::all_of(parts, [&](const NodeRef& part) { return reads_all(part) || begins_outside(part); });
+}
+
+// Allows frames anywhere between the bytes of the strings (inverse of a projection). A loop that reads frames byte by
+// byte needs none after its bytes: "any bytes" stays the same, and a condition has as few states as without frames.
 NodeRef with_frames_anywhere(const NodeRef& root) {
-  const NodeRef delimiter = Node::literal({kDelimiter}), digits = any_number(Node::bytes(ByteSet::range(0x80, 0xBF)));
-  const NodeRef frames = any_number(Node::concat({delimiter, digits, delimiter}));
-  std::unordered_map<const Node*, NodeRef> lifted;  // with frames after each byte
+  const NodeRef delimiter = Node::literal({kDelimiter}), digit = Node::bytes(ByteSet::range(0x80, 0xBF));
+  const NodeRef frame = Node::concat({delimiter, Node::repeat(digit, 1, Node::kUnbounded), delimiter});
+  const NodeRef frames = any_number(frame);
+  // What begins like a frame and is none: no text has it. With it, any byte may follow where any byte was read.
+  const NodeRef other = Node::bytes(ByteSet::range(0, 0x7F) | ByteSet::range(0xC0, 0xFE));
+  const NodeRef no_frame =
+      Node::concat({delimiter, Node::union_of({delimiter, Node::concat({any_number(digit), other})})});
+  struct Lifted {
+    NodeRef whole;  // with frames after each byte
+    NodeRef inner;  // the same, perhaps without those after the last byte
+  };
+  std::unordered_map<const Node*, Lifted> lifted;
   for (const NodeRef& node : children_first(root, [](const Node&) { return true; })) {
     std::vector<NodeRef> children;
-    for (const NodeRef& child : node->children()) children.push_back(lifted.at(child.get()));
+    for (const NodeRef& child : node->children()) children.push_back(lifted.at(child.get()).whole);
+    NodeRef whole = node, inner;
     switch (node->kind()) {
       case NodeKind::empty:
       case NodeKind::epsilon:
-      case NodeKind::reference: lifted.emplace(node.get(), node); break;
-      case NodeKind::bytes: lifted.emplace(node.get(), Node::concat({node, frames})); break;
+      case NodeKind::reference: break;
+      case NodeKind::bytes:
+        inner = node;
+        if (node->set().contains(kFrameBound)) {
+          inner = Node::union_of({Node::bytes(node->set() & ByteSet::range(0, 0xFE)), no_frame});
+        }
+        whole = Node::concat({inner, frames});
+        break;
       case NodeKind::literal: {
+        if (node->text().find(kDelimiter) != std::string::npos) {
+          whole = Node::empty();
+          break;
+        }
         std::vector<NodeRef> parts;
         for (char byte : node->text()) parts.insert(parts.end(), {Node::literal({byte}), frames});
-        lifted.emplace(node.get(), Node::concat(std::move(parts)));
+        whole = Node::concat(parts);
+        parts.pop_back();
+        inner = Node::concat(std::move(parts));
         break;
       }
-      case NodeKind::complement:
-        lifted.emplace(node.get(), Node::complement(Node::concat({frames, children[0]})));
-        break;
+      case NodeKind::complement: whole = Node::complement(Node::concat({frames, children[0]})); break;
       case NodeKind::concat:
       case NodeKind::union_of:
-      case NodeKind::intersection:
+        whole = Node::with_children(*node, children);
+        for (std::size_t i = node->kind() == NodeKind::concat ? children.size() - 1 : 0; i < children.size(); ++i) {
+          children[i] = lifted.at(node->children()[i].get()).inner;
+        }
+        inner = Node::with_children(*node, std::move(children));
+        break;
       case NodeKind::repeat:
+        if (is_loop_over_frames(*node)) {
+          std::vector<NodeRef> parts = alternatives_of(node->children()[0]);
+          for (NodeRef& part : parts) {
+            if (part->kind() != NodeKind::bytes) part = lifted.at(part.get()).inner;
+          }
+          whole = any_number(Node::union_of(std::move(parts)));
+          break;
+        }
+        [[fallthrough]];
+      case NodeKind::intersection:
       case NodeKind::grammar:
       case NodeKind::unordered:
-      case NodeKind::ordered: lifted.emplace(node.get(), Node::with_children(*node, std::move(children))); break;
+      case NodeKind::ordered: whole = Node::with_children(*node, std::move(children)); break;
       default: throw Error(ErrorKind::unsupported, "special_meet");
     }
+    lifted.emplace(node.get(), Lifted{whole, inner.get() ? inner : whole});
   }
-  return Node::concat({frames, lifted.at(root.get())});
+  const NodeRef& node = lifted.at(root.get()).whole;
+  return root->kind() == NodeKind::complement ? node : Node::concat({frames, node});
+}
+
+// The operands of an intersection for a language with special tokens: `parts`, of which those without special tokens
+// apply to the text without frames. Frames stay inside the operands of nested intersections, so that the core sees a
+// language and the complements beside it. If an operand is text with special tokens, "all texts" adds nothing.
+std::vector<NodeRef> beside_frames(const std::vector<NodeRef>& nodes, std::vector<NodeRef> parts) {
+  static const NodeRef all_texts = any_number(utf8_chars({{0, 0x10FFFF}}));
+  const bool is_text = std::ranges::any_of(nodes, [](auto& node) { return node->has_special() && node->is_text(); });
+  std::vector<NodeRef> found, pending;
+  for (std::size_t i = 0; i < nodes.size(); ++i) (nodes[i]->has_special() ? found : pending).push_back(parts[i]);
+  while (!pending.empty()) {
+    const NodeRef part = pending.back();
+    pending.pop_back();
+    if (part->kind() == NodeKind::intersection) {
+      pending.insert(pending.end(), part->children().begin(), part->children().end());
+    } else if (!is_text || part->hash() != all_texts->hash()) {
+      found.push_back(with_frames_anywhere(part));
+    }
+  }
+  return found;
 }
 
 // The byte strings in which frames stand between the bytes of one character of UTF-8.
@@ -159,11 +244,7 @@ NodeRef with_special(const NodeRef& root, const std::vector<std::string>& names,
       case NodeKind::complement:
         has_complement = true;
         return Node::intersection({Node::complement(children[0]), texts_with(names)});
-      case NodeKind::intersection:
-        for (std::size_t i = 0; i < children.size(); ++i) {
-          if (has_none(i)) children[i] = with_frames_anywhere(children[i]);
-        }
-        return Node::intersection(std::move(children));
+      case NodeKind::intersection: return Node::intersection(beside_frames(node.children(), std::move(children)));
       default:
         for (std::size_t i = 0; i < children.size(); ++i) {
           if (has_none(i)) children[i] = without_frame_bytes(children[i]);

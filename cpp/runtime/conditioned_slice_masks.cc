@@ -1,8 +1,11 @@
 // SliceMasks: the masks of prefixes that exclude words (automaton/conditioned_prefixes.cc).
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "automaton/conditioned_slices.h"
+#include "runtime/condition_walk.h"
 #include "runtime/slice_masks.h"
 
 namespace detent {
@@ -50,13 +53,29 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
   const Hash128 key = mask_key(automaton_.hash(condition), MaskKind::condition);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
-  const ReferenceMask reference = recent_conditions_.nearest_state(condition);
+  const std::vector<ExprId> exclusions =
+      automaton_.edit([condition](ExprSet& exprs, Derivatives&, Liveness&) { return exclusions_of(exprs, condition); });
   MaskBuilder builder(vocabulary_.word_count());
-  if (reference.mask) builder.copy_from(*reference.mask);
-  ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none, &kept_).run(condition);
+  if (exclusions.size() > 1) {  // their states side by side would be more than the sum
+    builder.copy_from(*mask_of_condition(exclusions[0]));
+    for (ExprId exclusion : std::span(exclusions).subspan(1)) {
+      std::vector<std::uint32_t> row(vocabulary_.word_count());
+      mask_of_condition(exclusion)->add_to(row.data());
+      builder.retain(row);
+    }
+  } else {
+    const ReferenceMask reference = recent_conditions_.nearest_state(condition);
+    if (reference.mask) builder.copy_from(*reference.mask);
+    if (exclusions.empty() || !ConditionWalk(vocabulary_, automaton_, builder)
+                                   .run(condition, reference.mask ? reference.state : ExprSet::kEmpty)) {
+      builder = MaskBuilder(vocabulary_.word_count());
+      if (reference.mask) builder.copy_from(*reference.mask);
+      ReferenceWalk(vocabulary_, automaton_, reference, builder, nullptr, TokenCheck::none, &kept_).run(condition);
+    }
+    if (!reference.mask) recent_conditions_.add(condition);
+  }
   std::shared_ptr<const Mask> mask = builder.finish();
   cache.insert(key, mask, MaskCache::Kind::reference);
-  if (!reference.mask) recent_conditions_.add(condition);
   return mask;
 }
 

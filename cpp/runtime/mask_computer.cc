@@ -114,8 +114,39 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
   const ReferenceMask none;
   ReferenceWalk walk(vocabulary_, automaton_, none, builder, nullptr, TokenCheck::none, &kept_);
   for (const auto& [next, first, end] : open) walk.run_below(next, first, end);
-  if (remainder != ExprSet::kEmpty) walk.run(remainder);
+  if (remainder != ExprSet::kEmpty && !is_wide(remainder)) {
+    walk.run(remainder);
+  } else if (remainder != ExprSet::kEmpty) {
+    const std::shared_ptr<const Mask> mask = mask_of_remainder(remainder);
+    builder.share(mask);
+    builder.note_length(mask->max_completion_bound());
+  }
   return builder.finish();
+}
+
+// Whether most tokens begin with a byte that may follow.
+bool MaskComputer::is_wide(ExprId state) {
+  const ExprId* row = automaton_.row(state);
+  std::size_t nodes = 0;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (row[automaton_.class_of()[byte]] == ExprSet::kEmpty) continue;
+    nodes += vocabulary_.nodes_below(static_cast<std::uint8_t>(byte));
+  }
+  return nodes > vocabulary_.trie().size() / 2;
+}
+
+// The mask of a remainder from that of a similar state. Case: text without some words, of which calls are another
+// alternative: each token leads to a new remainder, whose mask is nearly the last one.
+std::shared_ptr<const Mask> MaskComputer::mask_of_remainder(ExprId remainder) {
+  const Hash128 key = mask_key(automaton_.hash(remainder), MaskKind::state);
+  MaskCache& cache = vocabulary_.cache();
+  if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
+  const auto nodes = static_cast<std::int64_t>(vocabulary_.trie().size());
+  const ReferenceMask reference = recent_remainders_.nearest_state(remainder, nodes - nodes / 4);
+  std::shared_ptr<const Mask> mask = walk(remainder, reference, TokenCheck::none);
+  if (!reference.mask) recent_remainders_.add(remainder);
+  cache.insert(key, mask, MaskCache::Kind::reference);
+  return mask;
 }
 
 // Adds the tokens of a slice: the mask of its prefix, and the context-dependent tokens that its continuation allows.

@@ -36,7 +36,8 @@ class MaskComputer {
         automaton_(automaton),
         analysis_(automaton),
         slice_masks_(vocabulary, automaton, analysis_, kept_),
-        recent_(vocabulary, automaton, MaskKind::state) {}
+        recent_(vocabulary, automaton, MaskKind::state),
+        recent_remainders_(vocabulary, automaton, MaskKind::state) {}
   MaskComputer(const MaskComputer&) = delete;
   MaskComputer& operator=(const MaskComputer&) = delete;
 
@@ -60,6 +61,8 @@ class MaskComputer {
   std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced, TokenCheck check);
   std::shared_ptr<const Mask> compute_from_nearest(ExprId state, TokenCheck check);
   std::shared_ptr<const Mask> walk(ExprId state, const ReferenceMask& reference, TokenCheck check);
+  bool is_wide(ExprId state);
+  std::shared_ptr<const Mask> mask_of_remainder(ExprId remainder);
   bool can_use(const SlicedState& sliced, TokenCheck check);
 
   const Vocabulary& vocabulary_;
@@ -67,7 +70,7 @@ class MaskComputer {
   SliceAnalysis analysis_;
   KeptSearch kept_;
   SliceMasks slice_masks_;
-  RecentStates recent_;
+  RecentStates recent_, recent_remainders_;
   RecentContinuations recent_continuations_;
 };
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import pickle
+import re
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -118,6 +120,49 @@ def test_a_condition_is_about_the_text_without_special_tokens() -> None:
             matcher.advance(token)
         assert ord("k") not in matcher.allowed()
         assert ord("x") in matcher.allowed()
+
+
+_ANY = detent.byte_class(bytes(range(256)))
+_PLAIN = detent.byte_class(bytes(set(range(256)) - {0x5C}))
+_UNPAIRED = r"(?:[^\\]|\\.)*"
+CONDITIONS: dict[str, tuple[detent.Language, Callable[[str], bool]]] = {
+    "without words": (detent.without("ab", "ba", "b\\"), lambda text: not re.search(r"ab|ba|b\\", text)),
+    "whole words": (detent.without("ab", whole_words=True), lambda text: not re.search(r"\bab\b", text)),
+    "with a word": (detent.containing("ab"), lambda text: "ab" in text),
+    "three bytes": (_ANY.repeat(3, 3), lambda text: len(text) == 3),
+    "some bytes": (_ANY.repeat(1, None) + "a", lambda text: len(text) > 1 and text[-1] == "a"),
+    "no bytes": (~_ANY.repeat(0, 2), lambda text: len(text) > 2),
+    "not an escaped word": (
+        ~((_PLAIN | "\\" + _ANY).repeat(0, None) + "ab" + _ANY.repeat(0, None)),
+        lambda text: not re.match(_UNPAIRED + "ab", text),
+    ),
+    "escapes only": ((_ANY | "\\" + _ANY).repeat(0, None), lambda text: True),
+    "a frame's bytes": (~(_ANY.repeat(0, None) + b"\xff" + _ANY.repeat(0, None)), lambda text: True),
+    "two conditions": (
+        detent.without("aa") & detent.containing("b") & ~detent.literal("b"),
+        lambda text: "aa" not in text and "b" in text and text != "b",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+@pytest.mark.parametrize("length", [3, pytest.param(5, marks=pytest.mark.long)])
+def test_conditions_beside_special_tokens(name: str, length: int) -> None:
+    """All rows of some letters and special tokens, of which those remain whose text satisfies a condition."""
+    condition, holds = CONDITIONS[name]
+    tokens = ["a", "b", "\\", "<s>", "<st>"]
+    vocabulary = detent.Vocabulary([*map(str.encode, tokens), b"</s>"], eos_token_ids=[5], special_token_ids=[3, 4])
+    unit = detent.regex(r"[ab\\]") | detent.special_token("<s>") | detent.special_token("<st>")
+    rows = [row for count in range(length + 1) for row in product(range(5), repeat=count)]
+    kept = {row for row in rows if holds("".join(tokens[each] for each in row if each < 3))}
+    prefixes = {row[:end] for row in kept for end in range(len(row) + 1)}
+    matcher = detent.compile(unit.repeat(0, length) & condition, vocabulary).matcher()
+    for row in prefixes:
+        for token in row:
+            matcher.advance(token)
+        expected = [token for token in range(5) if (*row, token) in prefixes] + [5] * (row in kept)
+        assert matcher.allowed().tolist() == expected, row
+        matcher.rollback(len(row))
 
 
 def test_bytes_of_a_frame_write_no_special_token() -> None:
