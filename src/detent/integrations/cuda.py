@@ -20,23 +20,27 @@ if TYPE_CHECKING:
 __all__ = ["apply_mask", "mask_by_table"]
 
 _BLOCK = 1024
-_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+# Kernels see logits as integers of their size, so that what stays keeps its bits, those of NaN too.
+_BITS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
+_BANNED = {torch.float32: -0x800000, torch.float16: -0x400, torch.bfloat16: -0x80}
 
 # Arguments of kernels have no types: Triton's compiler evaluates annotations, and knows no names but its own.
 # ruff: noqa: ANN001, ANN202
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _write(logits, token, banned, width) -> None:  # type: ignore[no-untyped-def]
-    """Write -inf to the logits that are banned among those of a block of one row."""
+def _write(logits, token, banned, width, INF: tl.constexpr, BLOCK: tl.constexpr) -> None:  # type: ignore[no-untyped-def]  # noqa: N803
+    """Write the bits of -inf to the logits that are banned among those of a block of one row."""
     inside = token < width
-    # A store of single logits takes an instruction for each: a block that has banned tokens is written as a whole.
-    if tl.max(tl.max(banned.to(tl.int32), 1), 0) != 0:
-        if tl.min(tl.min(banned.to(tl.int32), 1), 0) != 0:
-            tl.store(logits + token, float("-inf"), mask=inside)
-        else:
-            before = tl.load(logits + token, mask=inside, other=0).to(tl.float32)
-            tl.store(logits + token, tl.where(banned, float("-inf"), before), mask=inside)
+    count = tl.sum(tl.sum(banned.to(tl.int32), 1), 0)
+    # A store of single logits takes an instruction for each: more than a few banned ones are written with their block.
+    if count == BLOCK:
+        tl.store(logits + token, INF, mask=inside)
+    elif count * 16 > BLOCK:
+        before = tl.load(logits + token, mask=inside, other=0)
+        tl.store(logits + token, tl.where(banned, INF, before), mask=inside)
+    elif count != 0:
+        tl.store(logits + token, INF, mask=inside & banned)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -55,12 +59,15 @@ def _ban(  # type: ignore[no-untyped-def]
     words,
     logit_stride,
     mask_stride,
+    INF: tl.constexpr,  # noqa: N803
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     """Write -inf to the logits of one row's block whose mask bit is 0 or missing."""
     row, first = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK
     token = first + tl.arange(0, BLOCK // 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
-    _write(logits + row * logit_stride, token, _banned(mask + row * mask_stride, first, words, BLOCK), width)
+    _write(
+        logits + row * logit_stride, token, _banned(mask + row * mask_stride, first, words, BLOCK), width, INF, BLOCK
+    )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -79,6 +86,7 @@ def _ban_by_table(  # type: ignore[no-untyped-def]
     classes,
     logit_stride,
     BUDGET: tl.constexpr,  # noqa: N803
+    INF: tl.constexpr,  # noqa: N803
     BLOCK: tl.constexpr,  # noqa: N803
 ) -> None:
     """Write -inf to the logits of one row's block that the row's state, or its budget, does not allow."""
@@ -93,7 +101,7 @@ def _ban_by_table(  # type: ignore[no-untyped-def]
         # State 1 is after end-of-text (detent.tables.minimize): no budget takes anything away there.
         limit = tl.where(state == 1, 0x7FFFFFFF, tl.load(left + row))
         banned = banned | (tl.load(distance + after) >= limit)
-    _write(logits + row * logit_stride, token, banned, width)
+    _write(logits + row * logit_stride, token, banned, width, INF, BLOCK)
 
 
 def mask_by_table(logits: torch.Tensor, states: torch.Tensor, left: torch.Tensor | None, table: TableProcessor) -> None:
@@ -101,7 +109,7 @@ def mask_by_table(logits: torch.Tensor, states: torch.Tensor, left: torch.Tensor
 
     `left` int32[batch] are the tokens that each row may still take. Runs on the current stream, without synchronising.
     """
-    if logits.dtype not in _DTYPES or logits.ndim != 2 or logits.stride(1) != 1:
+    if logits.dtype not in _BITS or logits.ndim != 2 or logits.stride(1) != 1:
         raise ArgumentError(
             f"logits must be float32, float16 or bfloat16 [batch, L] with contiguous rows, got {logits.dtype}"
             f"{list(logits.shape)}"
@@ -120,7 +128,7 @@ def launch_by_table(
     """Launch the kernel, in Triton's interpreter too."""
     rows, width = logits.shape
     _ban_by_table[(rows, triton.cdiv(width, _BLOCK))](
-        logits,
+        logits.view(_BITS[logits.dtype]),
         states,
         states if left is None else left,
         table.masks,
@@ -134,6 +142,7 @@ def launch_by_table(
         table.next.shape[1],
         logits.stride(0),
         BUDGET=left is not None,
+        INF=_BANNED[logits.dtype],
         BLOCK=_BLOCK,
     )
 
@@ -143,7 +152,7 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:
 
     Runs on the current stream of the logits' device, without synchronising.
     """
-    if logits.dtype not in _DTYPES:
+    if logits.dtype not in _BITS:
         raise ArgumentError(f"logits must be float32, float16 or bfloat16, got {logits.dtype}")
     if not isinstance(mask, torch.Tensor) or mask.device != logits.device or mask.dtype != torch.int32:
         raise ArgumentError(f"the mask must be an int32 tensor on {logits.device}; move it there first")
@@ -151,11 +160,13 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:
         raise ArgumentError(
             f"logits and mask must have one or two dimensions, got {list(logits.shape)} and {list(mask.shape)}"
         )
-    if logits.stride(-1) != 1 or mask.stride(-1) != 1:
+    if any(array.shape[-1] > 1 and array.stride(-1) != 1 for array in (logits, mask)):
         raise ArgumentError("the last axis of logits and mask must be contiguous; pass a copy")
     rows = logits.shape[0] if logits.ndim == 2 else 1
     if mask.ndim == 2 and mask.shape[0] not in (1, rows):
         raise ArgumentError(f"the mask has {mask.shape[0]} rows, the logits {rows}; give one row, or one for each")
+    if rows > 1 and logits.stride(0) < logits.shape[-1]:
+        raise ArgumentError("the rows of the logits share memory, so that one mask would land on all; pass a copy")
     if logits.numel() == 0:
         return
     width = logits.shape[-1]
@@ -163,6 +174,19 @@ def apply_mask(logits: torch.Tensor, mask: torch.Tensor) -> None:
     mask_stride = mask.stride(0) if mask.ndim == 2 and mask.shape[0] > 1 else 0
     logit_stride = logits.stride(0) if logits.ndim == 2 else 0
     with torch.cuda.device(logits.device):
-        _ban[(rows, triton.cdiv(width, _BLOCK))](
-            logits, mask, width, mask.shape[-1], logit_stride, mask_stride, BLOCK=_BLOCK
-        )
+        launch(logits, mask, rows, logit_stride, mask_stride)
+
+
+def launch(logits: torch.Tensor, mask: torch.Tensor, rows: int, logit_stride: int, mask_stride: int) -> None:
+    """Launch the kernel, in Triton's interpreter too."""
+    width = logits.shape[-1]
+    _ban[(rows, triton.cdiv(width, _BLOCK))](
+        logits.view(_BITS[logits.dtype]),
+        mask,
+        width,
+        mask.shape[-1],
+        logit_stride,
+        mask_stride,
+        INF=_BANNED[logits.dtype],
+        BLOCK=_BLOCK,
+    )
