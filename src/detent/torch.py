@@ -110,8 +110,8 @@ class TableProcessor(torch.nn.Module):
         Parameters
         ----------
         constraints : int64[batch] or int
-            Which constraint of the table each row is held to; or a number of rows that are all held to the first. On
-            the CPU, an index that the table does not have is an `ArgumentError`.
+            Which constraint of the table each row is held to; or a number of rows that are all held to the first. An
+            index that the table does not have is an `ArgumentError` on the CPU; elsewhere it refuses the row.
         history : int
             How many steps can be taken back.
         max_tokens : int32[batch] or int, optional
@@ -124,7 +124,10 @@ class TableProcessor(torch.nn.Module):
             wrong = constraints[(constraints < 0) | (constraints >= len(self.starts))].tolist()
             if wrong:
                 raise ArgumentError(f"the table holds {len(self.starts)} constraints; there is no number {wrong[0]}")
-        states = self.starts[constraints]
+        constraints = constraints.to(self.starts.device)
+        last = len(self.starts) - 1
+        known = (constraints >= 0) & (constraints <= last)
+        states = torch.where(known, self.starts[constraints.clamp(0, last)], REFUSED)
         ring = torch.zeros(len(states), history + 1, dtype=torch.int32, device=states.device)
         none = torch.zeros(len(states), dtype=torch.int64, device=states.device)
         budget = None
@@ -222,7 +225,7 @@ class TableProcessor(torch.nn.Module):
 class TableLogitsProcessor:
     """Holds the rows of transformers' `generate` to a table, on the device of the scores, without synchronising.
 
-    For greedy search, sampling and beams. A row that is no continuation of what was shown before is refused. For
+    For greedy search, sampling and beams. A row whose text continues none that was shown before is refused. For
     assisted generation, use `detent.integrations.transformers.LogitsProcessor`.
 
     Parameters
@@ -250,7 +253,7 @@ class TableLogitsProcessor:
         self._processor = processor
         self._prompt_length = prompt_length
         first = torch.zeros(1, dtype=torch.int64, device=processor.starts.device)
-        self._constraints = self._each = first if constraints is None else constraints
+        self._constraints = self._each = first if constraints is None else constraints.to(first.device)
         self._max_tokens = max_tokens
         self._last: tuple[torch.Tensor, TableState] | None = None
 
@@ -276,8 +279,9 @@ class TableLogitsProcessor:
         return self._processor.start(self._each, max_tokens=self._max_tokens)
 
     def _follow(self, before: torch.Tensor, state: TableState, ids: torch.Tensor) -> TableState:
-        """Take one token more. Beams permute rows: each goes on from one with its ids."""
-        same = (ids[:, None, :-1] == before[None]).all(dim=2) & (self._each[:, None] == self._each[None])
+        """Take one token more. Beams permute rows: each goes on from one with its constraint and its text so far."""
+        old, new = before[:, self._prompt_length :], ids[:, self._prompt_length : -1]
+        same = (new[:, None] == old[None]).all(dim=2) & (self._each[:, None] == self._each[None])
         parent = same.int().argmax(dim=1)
         history = torch.where(same.any(dim=1)[:, None], state.history[parent], REFUSED)
         budget = None if state.budget is None else state.budget[parent]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
@@ -16,6 +12,7 @@ from tests.support.table_constraints import TWO_ENDS, VOCABULARIES, random_table
 torch = pytest.importorskip("torch")
 
 from detent.torch import TableLogitsProcessor, TableProcessor  # noqa: E402
+from tests.support.gpu import needs_gpu, without_synchronising  # noqa: E402
 
 
 def stack(vocabulary: detent.Vocabulary, seed: int, count: int = 6) -> detent.TokenDfa:
@@ -94,6 +91,7 @@ def test_taking_back() -> None:
     assert (processor.rollback(state, torch.full((batch,), -1)).states == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled_in_one_piece() -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4))
     rows = torch.arange(6)
@@ -129,6 +127,7 @@ def test_in_place() -> None:
                 assert torch.equal(processor.mask_(wide, state).isfinite(), expected.isfinite())
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own, where the compiler is first used
 def test_one_graph_serves_all_constraints_and_states() -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4))
 
@@ -158,20 +157,7 @@ def test_one_graph_serves_all_constraints_and_states() -> None:
                 assert torch.equal(state.history, again.history)
 
 
-@contextmanager
-def without_synchronising() -> Iterator[None]:
-    """Raise where an operation waits for the GPU."""
-    torch.cuda.synchronize()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch calls this mode a prototype
-        torch.cuda.set_sync_debug_mode("error")
-    try:
-        yield
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+@needs_gpu
 @pytest.mark.parametrize("budget", [None, 14])
 def test_a_cuda_graph_replays_as_the_reference(budget: int | None) -> None:
     """A step with mask, choice and advance, captured once: replays follow the reference, and nothing synchronises."""
@@ -218,7 +204,7 @@ def test_a_cuda_graph_replays_as_the_reference(budget: int | None) -> None:
         states, left = reference.advance(table, states, tokens), None if left is None else left - 1
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+@needs_gpu
 @pytest.mark.parametrize("budget", [None, 14])
 def test_no_step_synchronises_on_cuda(budget: int | None) -> None:
     processor = TableProcessor(stack(TWO_ENDS, seed=4)).cuda()
@@ -232,6 +218,52 @@ def test_no_step_synchronises_on_cuda(budget: int | None) -> None:
             processor.mask_(logits.clone(), state)
             state = processor.rollback(processor.advance(state, tokens), back)
             state = processor.advance(state, tokens)
+
+
+@needs_gpu
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The CUDA Graph is empty:UserWarning")
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+@pytest.mark.parametrize("budget", [None, 14])
+def test_compiled_for_cuda(mode: str, budget: int | None) -> None:
+    """Inductor's kernels, and its CUDA graphs, write what the plain steps write; nothing is compiled again."""
+    processor = TableProcessor(stack(TWO_ENDS, seed=4)).cuda()
+
+    def step(logits: torch.Tensor, state: object) -> object:  # type: ignore[name-defined]
+        tokens = processor.mask_(logits, state).argmax(dim=1)
+        return tokens, processor.advance(state, tokens)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=False, mode=mode)
+    random = torch.Generator().manual_seed(0)
+    rows = torch.arange(6, device="cuda")
+    for start in (rows, rows.flip(0)):
+        expected = processor.start(start, history=2, max_tokens=budget)
+        state = expected
+        for _ in range(12):
+            logits = torch.randn(6, len(TWO_ENDS), generator=random).cuda()
+            tokens, expected = step(logits.clone(), expected)
+            torch.compiler.cudagraph_mark_step_begin()
+            same, state = compiled(logits.clone(), state)
+            assert torch.equal(tokens, same)
+            assert torch.equal(expected.history, state.history)
+            state = type(state)(*(None if part is None else part.clone() for part in state))
+    torch._dynamo.reset()
+
+
+@needs_gpu
+def test_an_unknown_constraint_on_a_gpu_refuses_its_row() -> None:
+    """An index out of range would end the process's use of the GPU."""
+    processor = TableProcessor(stack(TWO_ENDS, seed=4)).cuda()
+    state = processor.start(torch.tensor([0, 6, -1, 5], device="cuda"))
+    assert processor(torch.zeros(4, len(TWO_ENDS), device="cuda"), state).isfinite().any(dim=1).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    with pytest.raises(detent.ArgumentError, match="there is no number 6"):
+        processor.start(torch.tensor([0, 6]))
+    assert processor.start(torch.tensor([0, 5])).states.device.type == "cuda"
 
 
 def test_half_precision_keeps_its_type() -> None:
@@ -250,20 +282,23 @@ def test_mistakes_are_said() -> None:
         logits(torch.zeros(1, 4, dtype=torch.int64), torch.zeros(1, 5))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     "options", [{}, {"do_sample": True}, {"num_beams": 3}, {"num_return_sequences": 2, "num_beams": 2}], ids=str
 )
-def test_generate_with_the_static_cache(options: dict[str, object]) -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+def test_generate_with_the_static_cache(options: dict[str, object], device: str) -> None:
     pytest.importorskip("transformers")
     from tests.support import tiny_llama
 
-    tokenizer, model = tiny_llama.tokenizer(), tiny_llama.model()
+    tokenizer, model = tiny_llama.tokenizer(), tiny_llama.model().to(device)
     vocabulary = detent.Vocabulary.from_transformers(tokenizer, size=tiny_llama.PADDED_WIDTH)
     languages = [detent.regex(r"\d{4}-\d\d-\d\d"), detent.regex("(yes|no)( maybe)*")]
     table = detent.stack_tables([detent.compile(language, vocabulary).to_table() for language in languages])
-    inputs = tokenizer(["the answer is ", "abc"], return_tensors="pt", padding=True)
+    inputs = tokenizer(["the answer is ", "abc"], return_tensors="pt", padding=True).to(device)
     length = inputs["input_ids"].shape[1]
-    held = TableLogitsProcessor(TableProcessor(table), length, constraints=torch.tensor([0, 1]), max_tokens=13)
+    processor = TableProcessor(table).to(device)
+    held = TableLogitsProcessor(processor, length, constraints=torch.tensor([0, 1]), max_tokens=13)
     torch.manual_seed(0)
     ids = model.generate(
         inputs["input_ids"],
