@@ -21,6 +21,7 @@ from transformers import GenerationConfig  # noqa: E402
 from transformers.generation.configuration_utils import ContinuousBatchingConfig  # noqa: E402
 
 from detent.integrations.continuous_batching import ContinuousProcessor  # noqa: E402
+from tests.support.gpu import needs_gpu  # noqa: E402
 from write_transformers import write_transformers  # noqa: E402
 
 PROMPTS = ["Pick a number.", "Can we talk?", "Who is William?"]
@@ -35,12 +36,12 @@ SCHEMA = {
 class Host:
     """The embedded model in transformers."""
 
-    def __init__(self, folder: Any) -> None:
+    def __init__(self, folder: Any, device: str) -> None:
         write_transformers(folder)
         self.own = detent.load_model()
         self.vocabulary = self.own.vocabulary
         self.end = self.vocabulary.eos_token_ids[0]
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
 
     def guide(self, rule: Any) -> detent.Guide:
         return detent.compile(rule, self.vocabulary, canonical=True)
@@ -69,9 +70,9 @@ class Host:
         return self.vocabulary.decode(ids).decode()
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("model"))
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=needs_gpu)])
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return Host(tmp_path_factory.mktemp("model"), request.param)
 
 
 def results(manager: Any, count: int) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def test_the_texts_are_those_of_generate(host: Host) -> None:
     guide = host.guide(SCHEMA)
     expected = []
     for prompt in PROMPTS:
-        ids = torch.tensor([host.ids(prompt)])
+        ids = torch.tensor([host.ids(prompt)]).to(host.model.device)
         row = host.model.generate(
             ids,
             attention_mask=torch.ones_like(ids),

@@ -20,7 +20,8 @@ from detent.errors import ArgumentError, DetentError, StateError
 from detent.generation.request import compile_by_default
 from detent.guide import Guide
 from detent.integrations.engine_matcher import EngineMatcher
-from detent.mask import allocate_mask, apply_mask
+from detent.integrations.masked_rows import mask_rows
+from detent.mask import allocate_mask
 from detent.rule import AnyRule, read_rule
 from detent.vocabulary import Vocabulary
 
@@ -135,14 +136,11 @@ class ContinuousProcessor(ContinuousBatchingLogitsProcessor):
 
     def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
         """Return scores[rows, V] with -inf where the row's rule does not allow the token; transformers calls this."""
-        masked = scores.clone()
+        masked = scores.clone(memory_format=torch.contiguous_format)
         numbers = tensor_arg[: len(self._rows)].tolist()  # a pass without a new token has a row of scores even so
         rows = [row for row, number in enumerate(numbers) if number >= 0]
         if rows:
-            held = masked[rows].contiguous()
-            bits = self._rows[rows]
-            apply_mask(held, bits if held.device.type == "cpu" else torch.from_numpy(bits).to(held.device))
-            masked[rows] = held
+            mask_rows(masked, rows, self._rows[[numbers[row] for row in rows]])
         return masked
 
     def _state(self, request: Any) -> EngineMatcher | None:

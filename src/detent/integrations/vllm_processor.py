@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -27,9 +27,10 @@ from detent.errors import ArgumentError, DetentError, StateError
 from detent.generation.bans import Ban
 from detent.integrations.engine import Constraint, ConstraintCompiler
 from detent.integrations.engine_matcher import EngineMatcher
+from detent.integrations.masked_rows import mask_rows
 from detent.integrations.request_rule import RequestRule, RuleKind
 from detent.integrations.vllm import vocabulary_of
-from detent.mask import allocate_mask, apply_mask
+from detent.mask import allocate_mask
 from detent.sources.nodes import short_repr
 from detent.vocabulary import Vocabulary
 
@@ -135,13 +136,14 @@ class _States:
                 f"the engine wrote a token that the rule refused: {token_ids[-1]}"
             )
 
-    def mask(self, logits: Any, row: int, state: EngineMatcher) -> None:
-        """Write -inf to what a state does not allow, in one row of the logits."""
-        import torch
-
-        state.fill(self._row)
-        bits = self._row if logits.device.type == "cpu" else torch.from_numpy(self._row).to(logits.device)
-        apply_mask(logits[row], bits)
+    def mask(self, logits: Any, rows: Iterable[tuple[int, EngineMatcher]]) -> None:
+        """Write -inf to what the states of rows do not allow; a state is read before the next one is asked for."""
+        masks = {}
+        for row, state in rows:
+            state.fill(self._row)
+            masks[row] = self._row.copy()
+        if masks:
+            mask_rows(logits, list(masks), np.stack(list(masks.values())))
 
 
 class RuleProcessor(LogitsProcessor):  # type: ignore[misc]
@@ -185,7 +187,7 @@ class RuleProcessor(LogitsProcessor):  # type: ignore[misc]
         """Mask the rows of the requests with a rule, in place."""
         for index, state in self._states.by_slot.items():
             self._states.follow(state, self._outputs[index])
-            self._states.mask(logits, index, state)
+        self._states.mask(logits, self._states.by_slot.items())
         return logits
 
 
@@ -214,16 +216,22 @@ class RuleProcessorV2(LogitsProcessorV2):  # type: ignore[misc]
         rows = np.flatnonzero(np.isin(slots, list(self._states.by_slot)))
         if not len(rows):
             return logits
+        self._states.mask(logits, self._states_of_rows(rows, slots, ctx))
+        return logits
+
+    def _states_of_rows(self, rows: Any, slots: Any, ctx: Any) -> Iterator[tuple[int, EngineMatcher]]:
+        """Yield the rows of the requests with a rule, and their states, which the next row of a request changes."""
         offsets, drafts = ctx.expanded_local_pos.cpu().numpy(), ctx.input_ids.cpu().numpy()
         for slot in np.unique(slots[rows]).tolist():
             state = self._states.by_slot[slot]
             start, end = int(self._requests.prompt_len.np[slot]), int(self._requests.total_len.gpu[slot])
             self._states.follow(state, self._requests.all_token_ids.gpu[slot, start:end].tolist())
-            self._mask_rows(logits, [row for row in rows.tolist() if slots[row] == slot], offsets, drafts, state)
-        return logits
+            yield from self._drafted([row for row in rows.tolist() if slots[row] == slot], offsets, drafts, state)
 
-    def _mask_rows(self, logits: Any, rows: list[int], offsets: Any, drafts: Any, state: EngineMatcher) -> None:
-        """Mask the rows of one request; row k is after k draft tokens. A row after a refused draft allows the end."""
+    def _drafted(
+        self, rows: list[int], offsets: Any, drafts: Any, state: EngineMatcher
+    ) -> Iterator[tuple[int, EngineMatcher]]:
+        """Yield the rows of one request: row k is after k draft tokens. After a refused draft, only the end follows."""
         ahead = state
         for row in sorted(rows, key=lambda each: int(offsets[each])):
             if offsets[row] > 0:
@@ -231,4 +239,4 @@ class RuleProcessorV2(LogitsProcessorV2):  # type: ignore[misc]
                     ahead = state.fork()
                 if not ahead.accept([int(drafts[row])]):
                     ahead.failure = ahead.failure or StateError("the draft is not allowed")
-            self._states.mask(logits, row, ahead)
+            yield row, ahead
