@@ -252,6 +252,7 @@ def test_a_rule_whose_canonical_steps_take_long_is_refused_by_compile() -> None:
             detent.compile(rule, vocabulary, canonical=True)
 
 
+@pytest.mark.long
 def test_an_array_of_very_many_states_is_refused_while_it_is_read() -> None:
     with pytest.raises(detent.LimitError, match="simplify its oneOf, anyOf, not and counts") as found:
         detent.json_schema({"type": "array", "contains": {"const": 1}, "minContains": 100_000})

@@ -347,6 +347,7 @@ def test_guides_and_languages_give_up_states_of_old_texts() -> None:
     assert 1 << 17 < most < 1 << 19
 
 
+@pytest.mark.long
 def test_languages_give_up_states_of_old_texts() -> None:
     language = detent.json_schema({"type": "array", "uniqueItems": True})
     long = json.dumps([f"{'x' * 600}{index}" for index in range(40)])

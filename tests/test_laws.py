@@ -29,6 +29,7 @@ TEXTS = sorted(universe(b"abx", 4), key=lambda text: (len(text), text))
 # --- Generated languages
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(trees(4), trees(4), trees(4))
 def test_the_algebra_of_three_languages(a: Tree, b: Tree, c: Tree) -> None:

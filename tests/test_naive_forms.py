@@ -210,6 +210,7 @@ def _add(minimum: int, more: int | None) -> int | None:
     return None if more is None else minimum + more
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(_count_trees)
 def test_merged_counts(tree: Tree) -> None:

@@ -358,6 +358,7 @@ def test_a_long_literal_costs_its_length() -> None:
     assert held.count(20_000) == 1
 
 
+@pytest.mark.long
 def test_a_grammar_with_infinitely_many_states_has_infinitely_many_texts() -> None:
     nested = detent.grammar('start: "a" start "b" | "c"')
     with pytest.raises(detent.ArgumentError, match="infinitely many texts, or too many to tell; give max_bytes"):
@@ -522,6 +523,7 @@ def test_states_of_earlier_texts_are_given_up() -> None:
     assert dfa.accepts(b"((a))")
 
 
+@pytest.mark.long
 def test_a_refused_question_leaves_the_others_as_they_were() -> None:
     schema = {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
     language = detent.json_schema(schema)

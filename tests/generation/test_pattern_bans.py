@@ -129,6 +129,7 @@ def test_escapes_hide_no_word_and_no_match_in_pythonic_calls(kind: str, quote: s
                 assert held.accepts(written) == by_ban.accepts(written) == (word not in text), written
 
 
+@pytest.mark.long
 def test_bans_canonical_tokens_and_budgets_together() -> None:
     model = detent.load_model()
     ban: list[Any] = ["dog", re.compile("ca[a-z]"), re.compile(r"\bno\b")]

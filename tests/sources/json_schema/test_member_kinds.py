@@ -165,6 +165,7 @@ def test_forty_tags_that_may_be_missing_need_little_work() -> None:
     assert not language.accepts('{"v0": 1}')
 
 
+@pytest.mark.long
 def test_members_of_too_many_kinds_are_multiplied_out() -> None:
     """Nine patterns give one member 512 kinds, and the alternatives 512 sets of members."""
     letters = "abcdefghi"

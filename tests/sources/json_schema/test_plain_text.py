@@ -102,6 +102,7 @@ def documents() -> Iterator[Any]:
             yield {**head, "anyOf": [{"type": "array", "items": inner}, {"type": "boolean"}, inner]}
 
 
+@pytest.mark.long
 def test_all_pairs_of_keywords() -> None:
     taken = [is_read(json.dumps(document, ensure_ascii=False)) for document in documents() if is_text(document)]
     assert 0.05 < sum(taken) / len(taken) < 0.95
@@ -149,6 +150,7 @@ def test_a_document_with_all_parts_is_read() -> None:
     assert len(outcome_of_core(TEXT, SPELLINGS[0], True)[1]) == 4  # type: ignore[index] # it is read
 
 
+@pytest.mark.long
 @settings(max_examples=2000, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(TEXT)), st.integers(0, 3), st.sampled_from(PIECES)), max_size=3))
 def test_changed_texts(edits: list[tuple[int, int, str]]) -> None:

@@ -36,6 +36,7 @@ def test_verdicts(case: dict) -> None:
     assert [instance for instance in case["invalid"] if ordered.accepts(instance)] == []
 
 
+@pytest.mark.long
 def test_derivatives_by_kinds_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where alternatives multiply out to too many, the kinds of a member are distinguished; here everywhere."""
 

@@ -476,6 +476,7 @@ def test_listed_values_beside_a_contains_of_two_are_refused() -> None:
         detent.json_schema(json.dumps(schema))
 
 
+@pytest.mark.long
 def test_contents_are_numbered_without_recursion() -> None:
     def nested(last: int) -> Any:
         value: Any = {"maximum": last}

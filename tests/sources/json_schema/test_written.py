@@ -210,6 +210,7 @@ def test_bounds_closer_than_floats_leave_the_other_spelling() -> None:
     assert language.accepts("0.1234567890123456789012346")
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(TEXTS, st.booleans())
 def test_escapes_in_the_core(text: str, ascii_only: bool) -> None:
