@@ -114,7 +114,8 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
   const ReferenceMask none;
   ReferenceWalk walk(vocabulary_, automaton_, none, builder, nullptr, TokenCheck::none, &kept_);
   for (const auto& [next, first, end] : open) walk.run_below(next, first, end);
-  if (remainder != ExprSet::kEmpty && !is_wide(remainder)) {
+  // A mask that is kept is that of a state: its completions must be tokenizable without the other alternatives.
+  if (remainder != ExprSet::kEmpty && (!is_wide(remainder) || !automaton_.stays_tokenizable(remainder))) {
     walk.run(remainder);
   } else if (remainder != ExprSet::kEmpty) {
     const std::shared_ptr<const Mask> mask = mask_of_remainder(remainder);
