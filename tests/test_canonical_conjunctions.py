@@ -127,27 +127,49 @@ def test_masks_of_tokens_that_stay_whole(seed, tmp_path):
         check_walk(guide, vocabulary, rng, 12, range(len(vocabulary)))
 
 
+def check_budget(language, guide, budget, rng):
+    """Each allowed token begins a text that fits, some token is allowed, and each walk ends in time."""
+    vocabulary = guide.vocabulary
+    matcher = guide.matcher(budget)
+    taken = []
+    while not matcher.is_finished:
+        allowed = matcher.allowed().tolist()
+        assert allowed, taken
+        assert len(matcher.completion()) <= budget - len(taken)
+        for token in rng.sample(allowed, min(8, len(allowed))):
+            fork = matcher.fork()
+            fork.advance(token)
+            assert fork.is_finished or len(fork.completion()) < budget - len(taken)
+        token = rng.choice(allowed)
+        matcher.advance(token)
+        taken.append(token)
+    text = b"".join(vocabulary.token_bytes(token) for token in taken if token not in vocabulary.eos_token_ids)
+    assert language.accepts(text)
+
+
 @pytest.mark.parametrize("name", LANGUAGES)
 @pytest.mark.parametrize("seed", mostly_long(range(8), always=1))
 def test_budgets_hold(name, seed):
-    """Each allowed token begins a text that fits, some token is allowed, and each walk ends in time."""
-    vocabulary = detent.load_model().vocabulary
-    guide = detent.compile(LANGUAGES[name], vocabulary, canonical=True)
+    guide = detent.compile(LANGUAGES[name], detent.load_model().vocabulary, canonical=True)
     rng = random.Random(seed)
     least = len(guide.matcher().completion())
     for budget in (least, least + 2, 2 * least + 6):
-        matcher = guide.matcher(budget)
-        taken = []
-        while not matcher.is_finished:
-            allowed = matcher.allowed().tolist()
-            assert allowed, taken
-            assert len(matcher.completion()) <= budget - len(taken)
-            for token in rng.sample(allowed, min(8, len(allowed))):
-                fork = matcher.fork()
-                fork.advance(token)
-                assert fork.is_finished or len(fork.completion()) < budget - len(taken)
-            token = rng.choice(allowed)
-            matcher.advance(token)
-            taken.append(token)
-        text = b"".join(vocabulary.token_bytes(token) for token in taken if token not in vocabulary.eos_token_ids)
-        assert LANGUAGES[name].accepts(text.decode())
+        check_budget(LANGUAGES[name], guide, budget, rng)
+
+
+@pytest.mark.parametrize("required", mostly_long(["é", "a", "漢"], always=1))
+@pytest.mark.parametrize(
+    ("counted", "longest"),
+    [("^(.é+ ){0,100} *$", 60), ("^(.é ){0,9}$", 20), ("^(aé|.é+)*$", 100), ("^(.[é漢]b?){0,100}$", 60),
+     ("^.*(é|ab).{3}$", 20)],
+)  # fmt: skip
+@pytest.mark.parametrize("seed", mostly_long(range(12), always=1))
+def test_budgets_hold_where_a_similar_state_completes_sooner(required, counted, longest, seed, tmp_path):
+    """The known completion of a state has an escape where that of a similar state has the letter."""
+    rng = random.Random(seed)
+    vocabulary, _ = opened(of_bytes(rng, 'aé "'), tmp_path / "tokenizer.json")
+    language = strings([required, counted], maxLength=longest)
+    guide = detent.compile(language, vocabulary, canonical=True)
+    least = len(guide.matcher().completion())
+    for budget in range(least, least + 7):
+        check_budget(language, guide, budget, rng)

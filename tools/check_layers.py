@@ -99,6 +99,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "pretoken_endings",
             "pretoken_position",
             "pretoken_transitions",
+            "short_texts",
             "single_pretoken_completions",
             "split_positions",
             "token_bounds",

@@ -165,6 +165,8 @@ class Automaton {
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
   // A lower bound on the length of the strings of a state: the exact minimum where the form shows it, otherwise 0.
   std::uint32_t least_length(ExprId state) const { return exprs_[state].exact_length ? exprs_[state].min_length : 0; }
+  // The same as far as the form shows it: it orders searches.
+  std::uint32_t least_length_guess(ExprId state) const { return exprs_[state].min_length; }
   // Whether the form shows that every string of the state is valid UTF-8.
   bool is_text(ExprId state);
 

@@ -34,7 +34,7 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
       completions_(language_, greedy_, byte_fallback_),
       single_(language_, greedy_, completions_),
       endings_(language_, greedy_, completions_, byte_fallback_, single_),
-      search_(language_, completions_, byte_fallback_, endings_),
+      search_(language_, completions_, byte_fallback_, endings_, greedy_),
       conjuncts_(automaton, meter_),
       known_completions_(language_, completions_, endings_, search_, conjuncts_, part),
       masks_(language_, masks, greedy_, completions_, endings_, search_, conjuncts_, known_completions_) {
@@ -131,12 +131,17 @@ std::optional<std::vector<std::uint32_t>> CanonicalConstraint::completion_within
   return std::nullopt;
 }
 
-std::vector<std::uint32_t> CanonicalConstraint::completion_of_alternative(ExprId state, const Context& before,
-                                                                          const Context& after, std::uint32_t most) {
+std::vector<std::uint32_t> CanonicalConstraint::completion_after(ExprId state, const Context& before, ExprId next,
+                                                                 const Context& after, std::uint32_t most) {
   const Call call(*this);
-  if (!known_completions_.follows_parts(state) || after.last == kNoToken) return {};
-  return known_completions_.completion_of_alternative(state, sets_[before.positions], after.last,
-                                                      sets_[after.positions], most);
+  if (after.last == kNoToken) return {};
+  const SplitPositionSets::Set &from = sets_[before.positions], &to = sets_[after.positions];
+  std::vector<std::uint32_t> found;
+  if (known_completions_.follows_parts(state)) {
+    found = known_completions_.completion_of_alternative(state, from, after.last, to, most);
+  }
+  if (found.empty()) found = masks_.completion_after(state, from, after.last, next, to, most);
+  return found;
 }
 
 std::uint32_t CanonicalConstraint::completion_length(ExprId state, const Context& at, std::uint32_t within) {

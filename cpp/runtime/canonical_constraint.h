@@ -82,10 +82,10 @@ class CanonicalConstraint {
   std::optional<std::vector<std::uint32_t>> completion_within(ExprId state, const Context& at,
                                                               const CompletionBudget& budget);
 
-  // A known completion, of at most `most` tokens, of an alternative of the state at `after`, to which its last token
-  // leads from `state` at `before`. Nothing where fill() does not look for completions of alternatives.
-  std::vector<std::uint32_t> completion_of_alternative(ExprId state, const Context& before, const Context& after,
-                                                       std::uint32_t most);
+  // A completion of at most `most` tokens of `next` at `after`, to which its last token leads from `state` at `before`,
+  // where fill() adds the token though the known completion there is longer. Otherwise empty.
+  std::vector<std::uint32_t> completion_after(ExprId state, const Context& before, ExprId next, const Context& after,
+                                              std::uint32_t most);
 
   // The tokenizer's encoding of a text, special tokens included.
   std::vector<std::uint32_t> encode(std::string_view text) const { return transitions_->encode(text); }

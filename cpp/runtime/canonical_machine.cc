@@ -253,8 +253,8 @@ std::vector<std::uint32_t> CanonicalMachine::followed_completion(const TokenStat
 
 std::vector<std::uint32_t> CanonicalMachine::completion_after(const TokenState& from, std::uint32_t /*token*/,
                                                               const TokenState& to, std::uint32_t tokens) {
-  if (is_open(from) || is_open(to)) return {};
-  return constraint_.completion_of_alternative(without_text(from), context(from), context(to), tokens);
+  if (is_open(to)) tokens = std::min(tokens, to.part_tokens);
+  return constraint_.completion_after(without_text(from), context(from), without_text(to), context(to), tokens);
 }
 
 std::vector<std::uint32_t> CanonicalMachine::shortest_completion(const TokenState& state) {

@@ -64,12 +64,40 @@ bool CanonicalMasks::fill(ExprId state, const SplitPositionSets::Set& set, std::
   return removed;
 }
 
-// Where a budget asks for the completion after each token, that shows which tokens may follow: a mask is not needed.
+std::vector<std::uint32_t> CanonicalMasks::completion_after(ExprId state, const SplitPositionSets::Set& before,
+                                                            std::uint32_t token, ExprId next,
+                                                            const SplitPositionSets::Set& after, std::uint32_t most) {
+  const PretokenTransitions& transitions = language_.transitions;
+  const auto adds_token = [&](const SplitPosition& at) {
+    const std::shared_ptr<const Mask> mask = mask_within(state, at, {most});
+    if (!mask || mask->max_completion_bound() > most) return false;
+    std::vector<std::uint32_t> row(language_.vocabulary().word_count());
+    mask->add_to(row.data());
+    return (row[token >> 5] >> (token & 31) & 1) != 0;
+  };
+  for (const SplitPosition& at : before) {
+    const SplitPosition start = transitions.pretoken_start(at.position.decoded().state);
+    if (!adds_token(at) && !(completions_.has_text(state, start.position) && adds_token(start))) continue;
+    for (const SplitPosition& reached : after) {
+      std::vector<std::uint32_t> found = search_.short_completion({next, reached, token}, most);
+      if (!found.empty()) return found;
+    }
+    return {};
+  }
+  return {};
+}
+
 bool CanonicalMasks::add_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget,
                                 std::uint32_t* row) {
+  return known_completions_.add_within(mask_within(state, at, budget).get(), state, at, budget, row);
+}
+
+// Where a budget asks for the completion after each token, that shows which tokens may follow: a mask is not needed.
+std::shared_ptr<const Mask> CanonicalMasks::mask_within(ExprId state, const SplitPosition& at,
+                                                        const CompletionBudget& budget) {
   std::shared_ptr<const Mask> mask = language_.vocabulary().cache().find(key(state, at));
-  if (!mask && !known_completions_.needs_no_mask(state, at, budget)) mask = mask_of(state, at);
-  return known_completions_.add_within(mask.get(), state, at, budget, row);
+  if (mask || known_completions_.needs_no_mask(state, at, budget)) return mask;
+  return mask_of(state, at);
 }
 
 Hash128 CanonicalMasks::key(ExprId state, const SplitPosition& at) const {

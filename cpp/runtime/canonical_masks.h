@@ -53,6 +53,11 @@ class CanonicalMasks {
   // Cost: at the first visit of a state and position, a walk over the trie.
   bool fill(ExprId state, const SplitPositionSets::Set& set, std::uint32_t last, const CompletionBudget& budget,
             std::uint32_t* row);
+  // The tokens of a completion of at most `most` tokens after `token`, which leads `state` at one of the positions
+  // `before` to `next` at one of those `after`, where fill() adds the token for a completion of another state: that one
+  // completes `next`, too, but the known completion there is longer. Empty where none is found.
+  std::vector<std::uint32_t> completion_after(ExprId state, const SplitPositionSets::Set& before, std::uint32_t token,
+                                              ExprId next, const SplitPositionSets::Set& after, std::uint32_t most);
 
  private:
   using BoundedTokens = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  // token, bound on its completion
@@ -66,6 +71,7 @@ class CanonicalMasks {
   };
 
   bool add_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget, std::uint32_t* row);
+  std::shared_ptr<const Mask> mask_within(ExprId state, const SplitPosition& at, const CompletionBudget& budget);
   Hash128 key(ExprId state, const SplitPosition& at) const;
   std::shared_ptr<const Mask> mask_of(ExprId state, const SplitPosition& at);
   std::shared_ptr<const Mask> compute(ExprId state, const SplitPosition& at);

@@ -308,4 +308,38 @@ std::vector<std::uint32_t> CompletionSearch::completion(CompletionNode node) {
   return tokens;
 }
 
+// The ways on that ContextFreeBounds looks at: from a boundary here, after an ending, and after a short token.
+std::vector<std::uint32_t> CompletionSearch::short_completion(const CompletionNode& node, std::uint32_t most) {
+  std::vector<ShortTexts::Start> starts;
+  std::vector<std::vector<std::uint32_t>> before;  // the tokens before each start
+  const PositionId position = node.at.position;
+  if (may_end_pretoken(node)) {
+    starts.push_back({node.state, position.decoded().state, 0});
+    before.emplace_back();
+  }
+  if (language_.encoder().may_have_neighbours(node.last)) {
+    for (const PretokenEnding& ending : endings_.find(node.state, position).endings) {
+      if (!fits_ending(node, ending)) continue;
+      starts.push_back({ending.state, ending.boundary, ending.bytes});
+      before.push_back(endings_.tokens(node.state, position, ending));
+    }
+    any_edge(node.state, position, [&](const TokenEdge& edge) {
+      const auto bytes = static_cast<std::uint32_t>(language_.vocabulary().bytes(edge.token).size());
+      const bool is_short = bytes <= PretokenTransitions::kMaxEndingBytes && bytes <= most;
+      if (!is_short || !language_.encoder().may_follow(node.last, edge.token)) return false;
+      if (may_end_pretoken(after(node, edge))) {
+        starts.push_back({edge.state, edge.position.decoded().state, bytes});
+        before.push_back({edge.token});
+      }
+      return false;
+    });
+  }
+  const std::optional<ShortTexts::Found> found = short_texts_.find(starts, most);
+  if (!found) return {};
+  std::vector<std::uint32_t> tokens = std::move(before[found->start]);
+  const std::vector<std::uint32_t> rest = language_.transitions.encode(found->text);
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  return tokens;
+}
+
 }  // namespace detent

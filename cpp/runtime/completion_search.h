@@ -16,6 +16,7 @@
 #include "runtime/byte_fallback_endings.h"
 #include "runtime/completions.h"
 #include "runtime/pretoken_endings.h"
+#include "runtime/short_texts.h"
 #include "runtime/tokenized_language.h"
 
 namespace detent {
@@ -43,8 +44,12 @@ struct TokenEdge {
 class CompletionSearch {
  public:
   CompletionSearch(const TokenizedLanguage& language, Completions& completions, ByteFallbackEndings& byte_fallback,
-                   PretokenEndings& endings)
-      : language_(language), completions_(completions), byte_fallback_(byte_fallback), endings_(endings) {}
+                   PretokenEndings& endings, GreedyCompletions& greedy)
+      : language_(language),
+        completions_(completions),
+        byte_fallback_(byte_fallback),
+        endings_(endings),
+        short_texts_(language, greedy) {}
 
   // An upper bound on the tokens of the node's completion; kInfinite if there is none: the node is a dead end. Throws
   // `limit` if the search grows too large, and remembers nothing of it then.
@@ -58,6 +63,9 @@ class CompletionSearch {
   std::uint32_t completion_length(const CompletionNode& node, std::uint32_t within = kInfinite);
   // The same, or kInfinite where only a search tells it.
   std::uint32_t known_length(const CompletionNode& node);
+  // The tokens of a completion of at most `most` bytes, where the completion of the node may be longer. Empty where
+  // none is found. Cost: bounded searches.
+  std::vector<std::uint32_t> short_completion(const CompletionNode& node, std::uint32_t most);
   // The completion of a node that is no dead end.
   std::vector<std::uint32_t> completion(CompletionNode node);
 
@@ -140,6 +148,7 @@ class CompletionSearch {
   Completions& completions_;
   ByteFallbackEndings& byte_fallback_;
   PretokenEndings& endings_;
+  ShortTexts short_texts_;
   std::unordered_map<StateKey, Arrival> arrivals_;
   std::unordered_map<StateKey, std::vector<KnownEdge>> edges_;  // of states and positions that have few
   std::unordered_map<StateKey, CharacterEnds> character_ends_;
