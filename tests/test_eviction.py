@@ -16,6 +16,7 @@ import pytest
 import detent
 from tests.support.long_tests import long
 from tests.support.reference import Tree, language, random_tree
+from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_bpe import random_tokenizer, vocabulary_of
 
 LETTERS = ["".join(letters).encode() for length in range(1, 6) for letters in product("ab", repeat=length)]
@@ -183,6 +184,26 @@ def test_steps_of_any_age_are_undone_after_eviction(name: str) -> None:
                 steps = min(one.step_count, 17)
                 one.rollback(steps)
                 other.rollback(steps)
+
+
+@pytest.mark.long
+@needs_shared
+def test_completions_of_canonical_tokens_are_evicted() -> None:
+    """They may take half of the limit, before an eviction and after it: more than compiling may."""
+    language, limits = detent.json_schema({"type": "string", "minLength": 400}), detent.Limits(memory_bytes=40 << 20)
+    guide = detent.compile(language, real_vocabulary("llama3"), canonical=True, limits=limits)
+    rng, largest = Random(0), [0]
+    while len(largest) < 3:
+        matcher = guide.matcher()
+        for _ in range(100):
+            tokens = matcher.allowed()
+            matcher.advance(int(tokens[rng.randrange(len(tokens))]))
+            if guide.memory_bytes < largest[-1] // 2:
+                largest.append(0)
+            largest[-1] = max(largest[-1], guide.memory_bytes)
+            if matcher.is_finished:
+                break
+    assert all(16 << 20 < each < 25 << 20 for each in largest[:2])
 
 
 def test_a_matcher_takes_all_states_of_an_open_part_along() -> None:

@@ -44,6 +44,7 @@ CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& mas
 CanonicalConstraint::CanonicalConstraint(Automaton& automaton, MaskComputer& masks, Automaton* part,
                                          CanonicalConstraint& other)
     : CanonicalConstraint(automaton, masks, part, other.transitions_, other.meter_.limits(), nullptr) {
+  begin_decoding();
   const Call call(other);
   masks_.continue_from(other.masks_);
   known_completions_.continue_from(other.known_completions_);
@@ -62,6 +63,11 @@ PositionSetId CanonicalConstraint::adopt(CanonicalConstraint& other, PositionSet
 bool CanonicalConstraint::has_grown() {
   const Call call(*this);
   return meter_.has_grown();
+}
+
+std::int64_t CanonicalConstraint::memory_bytes() {
+  const Call call(*this);
+  return meter_.bytes();
 }
 
 void CanonicalConstraint::remove_dead_ends(ExprId state, std::uint32_t last, SplitPositionSets::Set& set) {

@@ -54,10 +54,13 @@ class CanonicalConstraint {
   std::uint64_t cache_key() const { return transitions_->cache_key(); }
   // All work from here on counts against a limit of so many steps (Meter::limit_total).
   void limit_work(std::int64_t steps) { meter_.limit_total(steps); }
+  // Ends compiling, which must leave room for decoding (Limits::leaves_room).
+  void begin_decoding() { meter_.begin_decoding(); }
   // Call once the language is compiled: its flag cancels no mask of decoding.
   void drop_cancel_flag() { meter_.set_cancel_flag(nullptr); }
   bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
   bool has_grown();
+  std::int64_t memory_bytes();
 
   // What a state has besides the state of the language.
   struct Context {

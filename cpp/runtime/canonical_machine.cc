@@ -86,6 +86,7 @@ void CanonicalMachine::try_first_steps() {
   const bool is_tried = may_get_costly(language_.automaton());
   constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
   language_.begin_decoding();
+  constraint_.begin_decoding();
   if (!is_tried) return;
   TokenState state = state_of(language_.start(), context);
   limit_work(language_.automaton().limits().compile_steps());

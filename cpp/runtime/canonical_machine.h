@@ -53,7 +53,9 @@ class CanonicalMachine final : public TokenMachine {
   std::shared_ptr<TokenMachine> renewed() override { return std::make_shared<CanonicalMachine>(*this); }
   void adopt(TokenMachine& other, std::span<TokenState> states) override;
   std::int64_t state_count() override { return language_.state_count() + (part_ ? part_->state_count() : 0); }
-  std::int64_t memory_bytes() override { return language_.memory_bytes() + (part_ ? part_->memory_bytes() : 0); }
+  std::int64_t memory_bytes() override {
+    return language_.memory_bytes() + constraint_.memory_bytes() + (part_ ? part_->memory_bytes() : 0);
+  }
 
  private:
   static CanonicalConstraint::Context context(const TokenState& state) { return {state.last_token, {state.positions}}; }
