@@ -14,6 +14,7 @@ import detent
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
 from tests.support.long_tests import mostly_long
 from tests.support.shared_data import needs_shared, real_vocabulary
+from tests.support.toy_bpe import SPLITS, vocabulary_of
 from tests.support.toy_tokenizers import LLAMA3, of_bytes, opened, spelled, split_by
 
 LETTERS = string.ascii_lowercase
@@ -173,3 +174,16 @@ def test_budgets_hold_where_a_similar_state_completes_sooner(required, counted, 
     least = len(guide.matcher().completion())
     for budget in range(least, least + 7):
         check_budget(language, guide, budget, rng)
+
+
+def test_a_short_completion_has_the_tokens_of_the_tokenizer():
+    """Whether a pre-token ends depends on the next character there."""
+    tokens = [bytes([byte]) for byte in range(256)] + [b' "', b"ab", b"\xa9 "]
+    merges = [(0x20, 0x22, 0, 256), (0x61, 0x62, 1, 257), (0xA9, 0x20, 2, 258)]
+    vocabulary = vocabulary_of(tokens, merges, split=SPLITS["ahead"])
+    language = strings(["é", "^(.é ){0,9}$"], maxLength=60)
+    guide = detent.compile(language, vocabulary, canonical=True)
+    least = len(guide.matcher().completion())
+    for budget in range(least, least + 7):
+        for seed in range(4):
+            check_budget(language, guide, budget, random.Random(seed))
