@@ -19,7 +19,8 @@ constexpr std::size_t kMaxSets = 65'536;     // of a search; a set takes some 50
 
 }  // namespace
 
-ConjunctSearch::ConjunctSearch(Automaton& automaton) : automaton_(automaton), sets_(automaton.class_count()) {
+ConjunctSearch::ConjunctSearch(Automaton& automaton)
+    : automaton_(automaton), alternatives_(automaton), sets_(automaton.class_count()) {
   begin_walk();
   std::vector<std::uint32_t> counts(automaton_.class_count());
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -291,24 +292,39 @@ std::uint32_t ConjunctSearch::read(ConjunctId conjunct, std::uint32_t completion
   if (std::exchange(conjuncts_[conjunct].walk, walk_) != walk_) tried.clear();
   if (tried.size() <= completion) tried.resize(texts_.size(), kUntried);
   if (tried[completion] != kUntried) return tried[completion];
-  const auto& class_of = automaton_.class_of();
-  std::uint32_t characters = 0;
-  ExprId at = conjuncts_[conjunct].state;
-  ConjunctId counting = conjunct;
-  bool counts = conjuncts_[conjunct].counts();
-  for (char byte : texts_[completion]) {
-    if (at == ExprSet::kEmpty) break;
-    const std::uint8_t byte_class = class_of[static_cast<std::uint8_t>(byte)];
-    at = automaton_.row(at)[byte_class];
-    if (!counts) continue;
-    const ConjunctSet after = successors(counting, byte_class);  // may move conjuncts_
-    counts = after.size() == 1 && conjuncts_[after[0]].counts();
-    if (!counts) continue;
-    if (conjuncts_[counting].state == conjuncts_[counting].between) ++characters;
-    counting = after[0];
-  }
   work_ += std::ssize(texts_[completion]);
-  return conjuncts_[conjunct].completions[completion] = automaton_.accepting(at) ? characters : kRefused;
+  const bool has_text = contains(conjuncts_[conjunct].state, texts_[completion]);
+  return conjuncts_[conjunct].completions[completion] =
+             has_text ? count_characters(conjunct, texts_[completion]) : kRefused;
+}
+
+// Follows the alternatives of a union: the unions after each byte would mostly be new states.
+bool ConjunctSearch::contains(ExprId state, std::string_view text) {
+  const auto& class_of = automaton_.class_of();
+  AlternativeSet set = automaton_.split(state), after;
+  if (set.size() < 2) {
+    for (char byte : text) state = automaton_.row(state)[class_of[static_cast<std::uint8_t>(byte)]];
+    return automaton_.accepting(state);
+  }
+  for (char byte : text) {
+    alternatives_.find_successors(set, class_of[static_cast<std::uint8_t>(byte)], after);
+    alternatives_.drop_included(after);
+    set.swap(after);
+  }
+  return std::ranges::any_of(set, [this](AlternativeId id) { return alternatives_[id].accepting; });
+}
+
+std::uint32_t ConjunctSearch::count_characters(ConjunctId conjunct, std::string_view text) {
+  std::uint32_t characters = 0;
+  for (char byte : text) {
+    if (!conjuncts_[conjunct].counts()) break;
+    const std::uint8_t byte_class = automaton_.class_of()[static_cast<std::uint8_t>(byte)];
+    const ConjunctSet after = successors(conjunct, byte_class);  // may move conjuncts_
+    if (after.size() != 1 || !conjuncts_[after[0]].counts()) break;
+    if (conjuncts_[conjunct].state == conjuncts_[conjunct].between) ++characters;
+    conjunct = after[0];
+  }
+  return characters;
 }
 
 // Whether a search may leave out the characters beyond ASCII.

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "automaton/automaton.h"
+#include "runtime/alternative_sets.h"
 #include "runtime/set_table.h"
 
 namespace detent {
@@ -148,6 +149,8 @@ class ConjunctSearch {
   Verdict known_verdict(State state);
   bool decide_by_completions(State state);
   std::uint32_t read(ConjunctId conjunct, std::uint32_t completion);
+  bool contains(ExprId state, std::string_view text);
+  std::uint32_t count_characters(ConjunctId conjunct, std::string_view text);
   bool has_dead_pair(State state);
   bool find_dead_pair(State state);
   const std::vector<SetId>& pairs_of(SetId set);
@@ -160,6 +163,7 @@ class ConjunctSearch {
   std::optional<std::string> text_of(SetId set);
 
   Automaton& automaton_;
+  AlternativeSets alternatives_;
   ExprId all_strings_ = ExprSet::kEmpty;
   Table sets_;
   std::vector<Known> known_;  // by set
