@@ -449,6 +449,7 @@ std::vector<ExprId> Automaton::completion_parts(ExprId state) {
 // The byte that leads to the state of the least length.
 std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
   return edit([&](ExprSet&, Derivatives&, Liveness& liveness) {
+    if (const auto known = bytes_of_completions_.find(next); known != bytes_of_completions_.end()) return known->second;
     std::uint32_t least = Liveness::kDead;
     std::uint8_t best = 0;
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -459,7 +460,7 @@ std::uint8_t Automaton::byte_of_completion(const ExprId* next) {
       least = length;
       best = static_cast<std::uint8_t>(byte);
     }
-    return best;
+    return bytes_of_completions_[next] = best;
   });
 }
 

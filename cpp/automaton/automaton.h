@@ -300,6 +300,7 @@ class Automaton {
   CompletionPaths completion_paths_;
   TextProof text_proof_;
   std::uint32_t horizon_;
+  std::unordered_map<const ExprId*, std::uint8_t> bytes_of_completions_;  // by row
   bool has_searches_ = false;
   bool has_lists_ = false;
   ExprSet::Extent compiled_;  // what the language itself has; decoding adds states
