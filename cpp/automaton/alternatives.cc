@@ -90,6 +90,19 @@ std::vector<ExprId> stacks_of(ExprSet& exprs, ExprId id) {
   return found;
 }
 
+// Whether one of the first parts of a concatenation is a union that is too large to be split. Finding a loop would
+// write each of its operands anew, and there is hardly one. Case: blanks before one of 10,000 names.
+bool has_wide_union(const ExprSet& exprs, ExprId id) {
+  constexpr int kMostParts = 4;
+  const auto is_wide = [&exprs](ExprId part) {
+    return exprs[part].op == Op::union_of && exprs.operands(part).size() > kMaxAlternatives;
+  };
+  for (int i = 0; i < kMostParts && exprs[id].op == Op::concat; ++i, id = exprs[id].second()) {
+    if (is_wide(exprs[id].first())) return true;
+  }
+  return is_wide(id);
+}
+
 // The entry of an expression.
 std::uint32_t& entry(StableVector<std::uint32_t>& entries, ExprId id) {
   while (entries.size() <= id.value) entries.emplace_back();
@@ -266,8 +279,9 @@ void Alternatives::find_successors_by_rules(ExprId state, Successors& found) {
 const AlternativeLoop& Alternatives::make_loop(AlternativeId id) {
   if (const AlternativeLoop* known = find_loop(id)) return *known;
   const ExprId state = states_[id.value];
-  const ExprId clamped = clamp_counts(exprs_, state, kLoopReach, clamped_);
-  AlternativeLoop made{loops_.find(clamped)};
+  const bool is_wide = has_wide_union(exprs_, state);
+  const ExprId clamped = is_wide ? state : clamp_counts(exprs_, state, kLoopReach, clamped_);
+  AlternativeLoop made{is_wide ? LiveLoops::Loop{} : loops_.find(clamped)};
   if (clamped != state) {
     made.reach = kLoopReach;
     made.loop.completion_bound = exprs_[state].max_completion_bound;
