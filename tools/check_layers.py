@@ -62,6 +62,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
             "class_run",
             "condition_walk",
             "conditioned_slice_masks",
+            "fitting_walk",
             "free_bytes",
             "kept_search",
             "literal_walk",
@@ -112,6 +113,7 @@ RUNTIME: dict[str, tuple[set[str], set[str]]] = {
     "machines": (
         {
             "budget",
+            "budget_questions",
             "canonical_machine",
             "compile_trial",
             "item_budget",

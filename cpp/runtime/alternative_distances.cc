@@ -229,10 +229,41 @@ std::optional<AlternativeDistances::Known> AlternativeDistances::known_completio
 std::optional<AlternativeDistances::Known> AlternativeDistances::completion_within(ExprId state, std::uint32_t tokens,
                                                                                    SearchAllowance& allowance) {
   if (allowance.work <= 0) return std::nullopt;
-  return find_within(allowance, [&] { return search_within(state, tokens, allowance); });
+  return find_within(allowance, [&] {
+    std::vector<AlternativeId> starts = automaton_.split(state);
+    std::swap(*std::ranges::find(starts, automaton_.nearest_alternative(state)), starts[0]);
+    return search_within(starts, tokens, allowance);
+  });
 }
 
-std::optional<AlternativeDistances::Known> AlternativeDistances::search_within(ExprId state, std::uint32_t tokens,
+std::optional<AlternativeDistances::Known> AlternativeDistances::completion_within(
+    std::span<const AlternativeId> alternatives, std::uint32_t tokens, SearchAllowance& allowance) {
+  if (allowance.work <= 0) return std::nullopt;
+  return find_within(allowance, [&] {
+    std::vector<AlternativeId> starts(alternatives.begin(), alternatives.end());
+    std::ranges::stable_sort(starts, {}, [this](AlternativeId id) { return bounds(id).upper; });
+    return search_within(starts, tokens, allowance);
+  });
+}
+
+std::uint32_t AlternativeDistances::bound(AlternativeId id, SearchAllowance& allowance) {
+  if (const auto known = bounds_.find(id.value); known != bounds_.end()) return known->second.upper;
+  return find_within(allowance, [&] { return std::optional(bounds(id).upper); }).value_or(kNone);
+}
+
+std::uint32_t AlternativeDistances::tightened_bound(AlternativeId id, std::uint32_t enough,
+                                                    SearchAllowance& allowance) {
+  const std::uint32_t known = bound(id, allowance);
+  if (known <= enough || known == kNone) return known;
+  const auto tightened = find_within(allowance, [&] {
+    tighten(id, enough, allowance);
+    return std::optional(bounds(id).upper);
+  });
+  return tightened.value_or(known);
+}
+
+std::optional<AlternativeDistances::Known> AlternativeDistances::search_within(std::span<const AlternativeId> starts,
+                                                                               std::uint32_t tokens,
                                                                                SearchAllowance& allowance) {
   Search search;
   std::size_t found = SIZE_MAX;
@@ -251,8 +282,6 @@ std::optional<AlternativeDistances::Known> AlternativeDistances::search_within(E
     }
     search.push({id, from, token, depth}, saturating_add(depth, known.upper));
   };
-  std::vector<AlternativeId> starts = automaton_.split(state);
-  std::swap(*std::ranges::find(starts, automaton_.nearest_alternative(state)), starts[0]);
   for (AlternativeId id : starts) {
     if (allowance.work <= 0) return std::nullopt;
     add(id, SIZE_MAX, kNone, 0);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -54,6 +55,14 @@ class AlternativeDistances {
   // An alternative of a state with a completion of at most `tokens` tokens. Nothing where there is none; or where the
   // allowance, which is then used up, did not suffice to find it.
   std::optional<Known> completion_within(ExprId state, std::uint32_t tokens, SearchAllowance& allowance);
+  // The same for alternatives of one state or of several.
+  std::optional<Known> completion_within(std::span<const AlternativeId> alternatives, std::uint32_t tokens,
+                                         SearchAllowance& allowance);
+  // A bound on the tokens that complete an alternative, by what is known of it. UINT32_MAX where it is not known yet,
+  // and the allowance ends first.
+  std::uint32_t bound(AlternativeId id, SearchAllowance& allowance);
+  // The same after a completion was tokenized, if that may give a bound of at most `enough`.
+  std::uint32_t tightened_bound(AlternativeId id, std::uint32_t enough, SearchAllowance& allowance);
   // The tokens of the best completion that is known of an alternative, of at most `tokens` tokens (Known).
   std::vector<std::uint32_t> tokens_from(AlternativeId id);
   // The alternative after the first of these tokens, and the number of the others; nothing where it is not known.
@@ -80,7 +89,8 @@ class AlternativeDistances {
 
   template <class Find>
   auto find_within(SearchAllowance& allowance, Find find) -> decltype(find());
-  std::optional<Known> search_within(ExprId state, std::uint32_t tokens, SearchAllowance& allowance);
+  std::optional<Known> search_within(std::span<const AlternativeId> starts, std::uint32_t tokens,
+                                     SearchAllowance& allowance);
   Bounds& bounds(AlternativeId id);
   // A byte of each class, in the order in which completions prefer them.
   const std::vector<Letter>& letters();

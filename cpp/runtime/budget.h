@@ -63,6 +63,15 @@ class Budget {
   // without a search. The rest of it is noted for the state after this token.
   std::optional<std::uint32_t> known_token(ExprId state, std::uint32_t tokens);
 
+  // Whether searches go on from alternatives of states.
+  bool has_alternatives() const;
+  // Adds to `row` the tokens after which a completion of at most `tokens` tokens is known, by alternatives. Where that
+  // takes more than `max_work` steps of the automaton, it has looked at some tokens only.
+  void write_fitting(ExprId state, std::uint32_t tokens, std::int64_t max_work, std::uint32_t* row);
+  // After a token with these bytes, which leads from a state to another one: a completion of at most `tokens` tokens,
+  // by the alternatives to which the token leads. Those of the union `to` may know only longer ones. Otherwise empty.
+  std::vector<std::uint32_t> completion_after(ExprId from, std::string_view bytes, ExprId to, std::uint32_t tokens);
+
   // The tokens of a shortest completion; with rules, and where the search takes too long, known_completion().
   std::vector<std::uint32_t> short_completion(ExprId state);
   // As above, but throws `limit` ("question_work") instead of a second best. With rules, the shortest that is found by
@@ -121,8 +130,6 @@ class Budget {
   void note_tokens(ExprId state, const std::vector<std::uint32_t>& tokens);
   void note_alternative(ExprId state, AlternativeDistances::Known known);
   std::optional<bool> decide_by_bounds(ExprId state, std::uint32_t tokens, Allowance& allowance);
-  // Whether searches go on from alternatives of states.
-  bool has_alternatives() const;
   bool search(ExprId state, std::uint32_t tokens, Allowance& allowance);
   bool search_states(ExprId state, std::uint32_t tokens, Allowance& allowance);
   // All that one question about the language may do; beyond, it throws `limit` ("question_work").

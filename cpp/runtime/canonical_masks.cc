@@ -28,9 +28,8 @@ namespace detent {
 namespace {
 
 constexpr int kMostGiveUps = 6;
-constexpr int kSliceDoublings = 2;          // of the limit of a walk: the tokens of a slice serve other states, too
-constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
-constexpr std::uint64_t kFar = 0x666172;    // of keys: tokens after which only a search tells a completion
+constexpr int kSliceDoublings = 2;        // of the limit of a walk: the tokens of a slice serve other states, too
+constexpr std::uint64_t kFar = 0x666172;  // of keys: tokens after which only a search tells a completion
 
 // A budget asks the states after the tokens for their completions.
 std::shared_ptr<const Mask> mask_of_row(const std::vector<std::uint32_t>& row) {

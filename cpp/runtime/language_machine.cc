@@ -17,6 +17,8 @@ namespace {
 
 // The work limit of the first attempt at a mask near a token budget: usually some 4 ms, at most some 20.
 constexpr std::int64_t kMaxWork = 40'000;
+// The same where alternatives decide what is left.
+constexpr std::int64_t kLittleWork = 4'000;
 // A first mask that takes more work than this, some 0.5 ms, makes compilation try the masks of kTrials further steps.
 // Languages with lists of distinct items always try kTrialsOfLists. Of 4,483 schemas, 11 took more for their first
 // mask.
@@ -242,6 +244,12 @@ bool LanguageMachine::completes_within(const TokenState& state, std::uint32_t to
 
 bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) {
   const ExprId at{state.language};
+  const bool by_alternatives = follows_alternatives(at);
+  const bool has_many = by_alternatives && masks_.has_many_alternatives(at);
+  if (has_many && automaton_.completion_bound(at) > tokens_after && !budget_.is_large()) {
+    write_by_alternatives(at, tokens_after, row);  // the mask without a budget would cost as much
+    return true;
+  }
   const std::shared_ptr<const Mask> mask = mask_of(at);
   write(*mask, at, row);
   // The completion bound of a shared mask is valid only if clamping has kept all lengths.
@@ -250,10 +258,38 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
     return true;
   if (budget_.all_fit(at, tokens_after)) return false;
+  if (by_alternatives) {
+    const auto removed = has_many ? std::nullopt : remove_beyond(at, tokens_after, row, kLittleWork, false);
+    if (!removed) write_by_alternatives(at, tokens_after, row);
+    return removed.value_or(true);
+  }
   const std::int64_t max_work = budget_.has_known_completion(at) ? kMaxWork : INT64_MAX;
   if (const std::optional<bool> removed = remove_beyond(at, tokens_after, row, max_work)) return *removed;
   write(*mask, at, row);
   return *remove_beyond(at, tokens_after, row, INT64_MAX);
+}
+
+// Whether the tokens that fit a budget are found by alternatives, if a walk by states takes more than a little work.
+// Not for grammars, which have many stacks but few unions of these; nor for intersections, each of whose alternatives
+// may take a search.
+bool LanguageMachine::follows_alternatives(ExprId state) {
+  constexpr std::size_t kFew = 4;
+  return budget_.has_alternatives() && budget_.has_known_completion(state) && !automaton_.has_rule(state) &&
+         !automaton_.has_searches() && automaton_.split(state).size() > kFew;
+}
+
+void LanguageMachine::write_by_alternatives(ExprId state, std::uint32_t tokens_after, std::uint32_t* row) {
+  std::fill_n(row, vocabulary_->word_count(), 0u);
+  budget_.write_fitting(state, tokens_after, kMaxWork, row);
+  allow_known_completion(state, tokens_after + 1, row);
+  if (accepting(state)) allow_eos(row);
+}
+
+std::vector<std::uint32_t> LanguageMachine::completion_after(const TokenState& from, std::uint32_t token,
+                                                             const TokenState& to, std::uint32_t tokens) {
+  const ExprId at{from.language};
+  if (!follows_alternatives(at)) return {};
+  return budget_.completion_after(at, vocabulary_->bytes(token), ExprId{to.language}, tokens);
 }
 
 // If a completion fits that a search has found, or that is known without one, writes a mask of only its first token,
@@ -270,10 +306,10 @@ bool LanguageMachine::follow_known_completion(ExprId state, std::uint32_t tokens
 
 // Removes the text tokens after which no completion of at most `tokens_after` tokens is known. Returns whether it has
 // removed any. Searches come last, those first that are likely to find a completion. Where the walk to the states after
-// the tokens exceeds `max_work`, only tokens it has visited are left, and that of a known completion; nothing is
-// returned if that is none.
+// the tokens exceeds `max_work`, only tokens it has visited are left, and that of a known completion. Nothing is
+// returned if that is none, or unless it `keeps_visited` tokens.
 std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
-                                                   std::int64_t max_work) {
+                                                   std::int64_t max_work, bool keeps_visited) {
   const WorkLimit limit(automaton_, max_work);
   Verdicts verdicts;
   std::vector<TokensToState> fitting, open, refused;
@@ -329,6 +365,7 @@ std::optional<bool> LanguageMachine::remove_beyond(ExprId state, std::uint32_t t
           [&](const Subtree& subtree, ExprId next) { visit({next, &subtree}); });
     }
   } catch (const TooMuchWork&) {
+    if (!keeps_visited) return std::nullopt;
     is_whole = false;
     removed = true;
     std::vector<std::uint32_t> visited(vocabulary_->word_count());

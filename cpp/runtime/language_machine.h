@@ -42,6 +42,8 @@ class LanguageMachine final : public TokenMachine {
   }
   bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
   bool completes_within(const TokenState& state, std::uint32_t tokens) override;
+  std::vector<std::uint32_t> completion_after(const TokenState& from, std::uint32_t token, const TokenState& to,
+                                              std::uint32_t tokens) override;
   bool budget_cannot_bind(const TokenState& state, std::uint32_t tokens) override;
   std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) override;
   std::vector<std::uint32_t> first_completion(const TokenState& start, std::uint32_t tokens) override;
@@ -102,8 +104,12 @@ class LanguageMachine final : public TokenMachine {
     ExprId state;
     std::variant<std::uint32_t, const Subtree*, StringTokens::Group> tokens;
   };
-  std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row,
-                                    std::int64_t max_work);
+  bool follows_alternatives(ExprId state);
+  // Writes the text tokens after which a completion of at most `tokens_after` tokens is known, and eos if the state
+  // accepts.
+  void write_by_alternatives(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
+  std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work,
+                                    bool keeps_visited = true);
   void search_open(Verdicts& verdicts, std::uint32_t tokens, Budget::Allowance& allowance);
   void allow_known_completion(ExprId state, std::uint32_t tokens, std::uint32_t* row);
   // Visits the tokens that `state` allows: visit(node, state after it), or visit_all(subtree, that state).

@@ -46,6 +46,10 @@ class MaskComputer {
   // The same from the cache, where it is known.
   std::shared_ptr<const Mask> mask_of(ExprId state);
 
+  // Whether the mask of a state is computed by its alternatives, and not by states: it has many, and so has the
+  // automaton.
+  bool has_many_alternatives(ExprId state);
+
   // The memory beside the automaton's, about.
   std::int64_t memory_bytes() const { return kept_.bytes(); }
 
@@ -53,7 +57,6 @@ class MaskComputer {
   SliceMasks& slice_masks() { return slice_masks_; }
 
  private:
-  bool has_many_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_from_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_by_form(ExprId state);
   void add_slice(const Slice& slice, MaskBuilder& builder);

@@ -52,6 +52,12 @@ class PartBudgetMachine final : public TokenMachine {
   }
   bool fill_within(const TokenState& state, std::uint32_t tokens_after, std::uint32_t* row) override;
   bool completes_within(const TokenState& state, std::uint32_t tokens) override;
+  // Inside the part, masks and steps are decided by states.
+  std::vector<std::uint32_t> completion_after(const TokenState& from, std::uint32_t token, const TokenState& to,
+                                              std::uint32_t tokens) override {
+    if (is_open(to)) return {};
+    return whole_->completion_after(whole_state(from), token, whole_state(to), tokens);
+  }
   bool budget_cannot_bind(const TokenState& state, std::uint32_t tokens) override;
   std::vector<std::uint32_t> completion(const TokenState& state, std::uint32_t tokens) override;
   Diagnosis diagnose(const TokenState& state, std::string_view text) override;

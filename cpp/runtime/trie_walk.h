@@ -25,9 +25,10 @@ bool is_true(Function& function, const Arguments&... arguments) {
   }
 }
 
-// Whether every token below trie node `i` has fewer than `length` bytes, as far as the trie knows the heights.
+inline constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
+
+// Whether every token through trie node `i` has at most `length` bytes, as far as the trie knows the heights.
 inline bool is_shorter_below(const Vocabulary& vocabulary, std::size_t i, std::uint32_t length) {
-  constexpr std::uint8_t kTallSubtree = 255;  // Vocabulary::height of this much or more
   const std::uint8_t height = vocabulary.height(i);
   return std::uint32_t{vocabulary.trie()[i].depth} + height < length && height < kTallSubtree;
 }
