@@ -733,3 +733,30 @@ def test_a_condition_that_is_met_inside_a_string_that_needs_an_ending(pattern: s
             matcher = detent.compile(language, vocabulary).matcher()
             matcher.advance_bytes(text)
             assert {int(token) for token in matcher.allowed()} == _naive(automaton, state, vocabulary), (maximum, text)
+
+
+@pytest.mark.parametrize("beside", [[], ["</x>"]])
+@pytest.mark.parametrize(
+    "text", [b'"\xc3', b'"a\xde', b'"\xe6', b'"\xe6\xbc', b'["\xc3', b'{"\xc3', b'{"ab\xcd', b'{"ab":"\xc3']
+)
+def test_inside_a_character_most_tokens_may_continue_it(beside: list[str], text: bytes) -> None:
+    """Most tokens begin with a continuation byte, unlike those of real vocabularies."""
+    rng = random.Random(1)
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokens += {
+        bytes([rng.randrange(0x80, 0xC0)]) + "".join(rng.choices("abcdef é", k=rng.randint(1, 6))).encode()
+        for _ in range(3000)
+    }
+    vocabulary = detent.Vocabulary([*tokens, b"</s>"], eos_token_ids=[len(tokens)])
+    schema = {
+        "type": ["string", "array", "object"],
+        "items": {"type": "string", "not": {"const": "é"}},
+        "properties": {"é": {"type": "integer"}, "ab": {"type": "string"}},
+    }
+    language = detent.json_schema(schema) & detent.without(*beside) if beside else detent.json_schema(schema)
+    matcher = detent.compile(language, vocabulary).matcher()
+    for byte in text:
+        matcher.advance(byte)
+    fits = [token for token in range(len(tokens)) if matcher.validate([token]) == 1]
+    assert matcher.allowed().tolist() == fits
+    assert len(fits) > 40

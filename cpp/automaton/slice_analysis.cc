@@ -456,9 +456,18 @@ std::optional<ExcludingString> SliceAnalysis::excluding_string(ExprId prefix) {
   });
 }
 
+// Whether a state continues a started character.
+bool SliceAnalysis::is_inside_character(ExprId state) {
+  const ExprId* row = automaton_.row(state);
+  for (unsigned byte = 0x80; byte < 0xC0; ++byte) {
+    if (row[automaton_.class_of()[byte]] != ExprSet::kEmpty) return true;
+  }
+  return false;
+}
+
 ExprId SliceAnalysis::any_string_like(ExprId prefix) {
   const ExprId all_texts = automaton_.all_texts();
-  if (all_texts == ExprSet::kEmpty) return prefix;
+  if (all_texts == ExprSet::kEmpty || is_inside_character(prefix)) return prefix;
   return automaton_.edit([prefix, all_texts](ExprSet& exprs, Derivatives&, Liveness&) {
     const Expr& expr = exprs[prefix];
     // The quotation mark must be the last byte of the prefix. Otherwise a token could end after the string and before

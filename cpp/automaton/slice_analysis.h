@@ -108,8 +108,8 @@ class SliceAnalysis {
   std::optional<ConditionedPrefix> conditioned_prefix(ExprId prefix);
   // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing for any other.
   std::optional<std::vector<std::string>> literals_of(ExprId prefix);
-  // Replaces the constrained JSON string at the start of a prefix by any string. Any other prefix is returned
-  // unchanged.
+  // Replaces the constrained JSON string at the start of a prefix by any string, which contains it. Any other prefix is
+  // returned unchanged; so is one that continues a started character, since any string begins with a whole one.
   ExprId any_string_like(ExprId prefix);
 
  private:
@@ -124,6 +124,7 @@ class SliceAnalysis {
     bool has_loop;        // some state loops over a safe byte
   };
   bool is_any_string(ExprId prefix);
+  bool is_inside_character(ExprId state);
   static std::optional<SafeCompletions> with_loop(std::optional<SafeCompletions> found, std::uint32_t count);
   std::optional<SafeCompletions> safe_completions(ExprId prefix, const ByteSet& safe);
   std::optional<SafeCompletions> find_safe_completions(ExprId prefix, const ByteSet& safe, std::vector<ExprId>& states);
