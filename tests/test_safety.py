@@ -203,7 +203,7 @@ def test_cancelling_from_another_thread() -> None:
 def test_cancelling_while_first_masks_are_tried(canonical: bool, seconds: float | None) -> None:
     """Of this rule all time goes into masks, each of which is many short calls of the core."""
     vocabulary = detent.load_model().vocabulary
-    language = detent.regex("(?=.*a.{25})(?=.*b.{25})(?=.*c.{24}).*d.{40}")
+    language = detent.regex("(?=.*a.{125})(?=.*b.{125})(?=.*c.{124}).*d.{140}")
     stop = detent.CancellationToken()
     timer = threading.Timer(seconds or 0, stop.cancel)
     timer.start()
