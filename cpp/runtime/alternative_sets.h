@@ -10,10 +10,16 @@
 #include <vector>
 
 #include "automaton/automaton.h"
+#include "runtime/set_table.h"
 
 namespace detent {
 
 using AlternativeSet = std::vector<AlternativeId>;  // no two are equal
+
+struct AlternativeIdHash {
+  std::size_t operator()(AlternativeId id) const { return id.value; }
+};
+using AlternativeSetTable = SetTable<AlternativeId, AlternativeIdHash>;
 
 class AlternativeSets {
  public:
@@ -76,6 +82,20 @@ class AlternativeSets {
     return size > comparable_ && size <= kMost;
   }
 
+  // The number of the set to which a set of the table leads, without alternatives that drop_included() drops. Where the
+  // table lacks it, `add(after)` adds the set to the table and returns its number.
+  template <class Add>
+  AlternativeSetTable::Id successor(AlternativeSetTable& sets, AlternativeSetTable::Id set, std::uint8_t byte_class,
+                                    Add add) {
+    using Table = AlternativeSetTable;
+    if (const Table::Id known = sets.successor(set, byte_class); known != Table::kUnknown) return known;
+    find_successors(sets[set], byte_class, after_);
+    drop_included(after_);
+    const Table::Id after = add(after_);
+    sets.set_successor(set, byte_class, after);
+    return after;
+  }
+
  private:
   Automaton& automaton_;
   std::vector<const Alternative*> alternatives_;  // by id; null: not used yet
@@ -83,6 +103,7 @@ class AlternativeSets {
   std::vector<std::uint32_t> last_seen_;          // by id: the number of the last set that contains it
   std::uint32_t set_count_ = 0;
   std::int64_t max_steps_ = INT64_MAX;
+  AlternativeSet after_;        // of successor()
   std::size_t comparable_ = 8;  // sets up to this size are not compared; it grows where comparing saved little
 };
 

@@ -37,7 +37,7 @@ void AlternativeWalk::run(ExprId state, ExprId reference, std::size_t first, std
       continue;
     }
     if (bytes_ > kMostBytes) forget_sets(node.depth - depth);
-    after.set = successor(at.set, byte_class);
+    after.set = alternatives_.successor(sets_, at.set, byte_class, [this](AlternativeSet& set) { return add(set); });
     const bool is_live = !sets_[after.set].empty();
     if (!is_live && after.reference == ExprSet::kEmpty) {
       i = node.next;
@@ -72,15 +72,6 @@ AlternativeWalk::SetId AlternativeWalk::add(AlternativeSet& set) {
   }
   bytes_ += sizeof(Known) + kSetBytes + sizeof(AlternativeId) * set.size() + sizeof(SetId) * automaton_.class_count();
   return id;
-}
-
-AlternativeWalk::SetId AlternativeWalk::successor(SetId set, std::uint8_t byte_class) {
-  if (const SetId known = sets_.successor(set, byte_class); known != Table::kUnknown) return known;
-  alternatives_.find_successors(sets_[set], byte_class, after_);
-  alternatives_.drop_included(after_);
-  const SetId after = add(after_);
-  sets_.set_successor(set, byte_class, after);
-  return after;
 }
 
 // Forgets all sets but those of the path up to a depth.

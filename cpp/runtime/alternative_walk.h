@@ -15,7 +15,6 @@
 #include "automaton/automaton.h"
 #include "mask/mask_builder.h"
 #include "runtime/alternative_sets.h"
-#include "runtime/set_table.h"
 #include "runtime/target_nodes.h"
 #include "vocab/vocabulary.h"
 
@@ -44,10 +43,7 @@ class AlternativeWalk {
   void run(ExprId state, ExprId reference, std::size_t first, std::size_t end);
 
  private:
-  struct HashId {
-    std::size_t operator()(AlternativeId id) const { return id.value; }
-  };
-  using Table = SetTable<AlternativeId, HashId>;
+  using Table = AlternativeSetTable;
   using SetId = Table::Id;
   struct Position {
     SetId set;
@@ -64,7 +60,6 @@ class AlternativeWalk {
 
   bool take_subtree(const Position& at, ExprId reference_next, std::size_t i);
   SetId add(AlternativeSet& set);
-  SetId successor(SetId set, std::uint8_t byte_class);
   void forget_sets(std::size_t depth);
   const ByteSet& loop_bytes(SetId set, std::uint32_t ids);
 
@@ -79,7 +74,6 @@ class AlternativeWalk {
   Table sets_;
   std::vector<Known> known_;    // by set
   std::size_t bytes_ = 0;       // about; of all sets
-  AlternativeSet after_;        // of successor()
   std::vector<Position> path_;  // path_[d]: the position d bytes below the first node
 };
 

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "runtime/alternative_sets.h"
-#include "runtime/set_table.h"
 #include "runtime/tokenized_language.h"
 
 namespace detent {
@@ -59,10 +58,7 @@ class CanonicalAlternativeWalk {
     AlternativeSet others;
     bool has_loops = false;
   };
-  struct HashId {
-    std::size_t operator()(AlternativeId id) const { return id.value; }
-  };
-  using Table = SetTable<AlternativeId, HashId>;
+  using Table = AlternativeSetTable;
   // The number of such alternatives. Its set in the table begins with kLoops if it has the loops.
   using Position = Table::Id;
   static constexpr AlternativeId kLoops{UINT32_MAX};

@@ -35,6 +35,7 @@ void FittingWalk::find_tokens(ExprId state, std::int64_t max_work, std::uint32_t
   alternatives_.limit_use(max_work);
   std::vector<SetId> path(vocabulary_.max_token_length() + std::size_t{1});  // path[d]: after d bytes
   AlternativeSet start = automaton_.split(state);
+  const auto add_set = [this](AlternativeSet& set) { return add(set); };
   std::size_t elements = 0;
   try {
     path[0] = add(start);
@@ -46,7 +47,8 @@ void FittingWalk::find_tokens(ExprId state, std::int64_t max_work, std::uint32_t
         continue;
       }
       const std::size_t known_sets = sets_.size();
-      const SetId after = in_reach(successor(at, automaton_.class_of()[node.byte]), i);
+      const std::uint8_t byte_class = automaton_.class_of()[node.byte];
+      const SetId after = in_reach(alternatives_.successor(sets_, at, byte_class, add_set), i);
       if (sets_.size() > known_sets) elements += sets_[after].size() + automaton_.class_count();
       if (elements > kMostElements || automaton_.work() - first_work > max_work) return;
       if (sets_[after].empty()) {
@@ -60,15 +62,6 @@ void FittingWalk::find_tokens(ExprId state, std::int64_t max_work, std::uint32_t
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::limit || std::string_view(error.subject()) != "work") throw;
   }
-}
-
-FittingWalk::SetId FittingWalk::successor(SetId set, std::uint8_t byte_class) {
-  if (const SetId known = sets_.successor(set, byte_class); known != Table::kUnknown) return known;
-  alternatives_.find_successors(sets_[set], byte_class, after_);
-  alternatives_.drop_included(after_);
-  const SetId after = add(after_);
-  sets_.set_successor(set, byte_class, after);
-  return after;
 }
 
 FittingWalk::SetId FittingWalk::add(AlternativeSet& set) {
@@ -89,11 +82,11 @@ FittingWalk::SetId FittingWalk::in_reach(SetId set, std::size_t node) {
   if (most_needed_[set] <= most || height == kTallSubtree) return set;
   const auto [known, is_new] = in_reach_.try_emplace(std::uint64_t{set} << 8 | height);
   if (is_new) {
-    after_.clear();
+    reachable_.clear();
     for (AlternativeId each : sets_[set]) {
-      if (least_length(each) <= most) after_.push_back(each);
+      if (least_length(each) <= most) reachable_.push_back(each);
     }
-    known->second = add(after_);
+    known->second = add(reachable_);
   }
   return known->second;
 }

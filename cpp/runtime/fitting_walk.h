@@ -17,7 +17,6 @@
 #include "automaton/automaton.h"
 #include "runtime/alternative_distances.h"
 #include "runtime/alternative_sets.h"
-#include "runtime/set_table.h"
 #include "vocab/vocabulary.h"
 
 namespace detent {
@@ -39,10 +38,7 @@ class FittingWalk {
   void run(ExprId state, std::int64_t max_work, std::uint32_t* row);
 
  private:
-  struct HashId {
-    std::size_t operator()(AlternativeId id) const { return id.value; }
-  };
-  using Table = SetTable<AlternativeId, HashId>;
+  using Table = AlternativeSetTable;
   using SetId = Table::Id;
   struct Found {
     SetId set;
@@ -57,7 +53,6 @@ class FittingWalk {
   bool take_subtree(SetId set, const Subtree& subtree, std::uint32_t* row);
   std::uint32_t bound_in_loop(AlternativeId id, const AlternativeLoop& loop);
   const ByteSet& loop_bytes(SetId set, std::uint32_t ids);
-  SetId successor(SetId set, std::uint8_t byte_class);
   SetId add(AlternativeSet& set);
   SetId in_reach(SetId set, std::size_t node);
   std::uint32_t least_length(AlternativeId id);
@@ -79,7 +74,7 @@ class FittingWalk {
   std::vector<std::uint32_t> least_lengths_;           // by alternative; see least_length
   std::vector<std::uint32_t> bounds_;                  // by alternative; see bound_of
   std::vector<Loops> loops_;                           // by set
-  AlternativeSet after_;                               // of successor()
+  AlternativeSet reachable_;                           // of in_reach()
   std::vector<Found> found_;                           // the tokens to decide
 };
 
