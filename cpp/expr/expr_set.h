@@ -245,8 +245,8 @@ class ExprSet {
     int depth = 0;              // factoring_depth_ at that call
     ExprId result;
   };
-  static constexpr std::size_t kRecentUnions = 64;
   std::vector<RecentUnion> recent_unions_;  // of many operands, by the hash of their parts
+  std::size_t recent_part_count_ = 0;       // in all of these
   ExprId sigma_star_;
   ExprId utf8_star_ = kEmpty;      // all UTF-8 texts, if the owner named it
   ExprId not_utf8_star_ = kEmpty;  // its complement
