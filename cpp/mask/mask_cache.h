@@ -52,7 +52,7 @@ class MaskCache {
     std::array<Counts, 3> counts;  // by kind
   };
   static constexpr std::size_t kShards = 8;
-  // Memory of an entry beside its mask: table node, bucket, and key in the order.
+  // Memory of an entry beside its mask: in the table, and its key in the order.
   static constexpr std::size_t kEntryBytes = 128;
   static constexpr int kMostSpared = 8;  // second chances at one insertion
 

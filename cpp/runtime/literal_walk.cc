@@ -1,6 +1,6 @@
 #include "runtime/literal_walk.h"
 
-#include <string>
+#include <algorithm>
 
 #include "expr/lengths.h"
 #include "expr/parts.h"
@@ -77,9 +77,9 @@ void LiteralWalk<Trie>::follow_pending(const OpenState& start) {
   while (!pending_.empty()) {
     const OpenState at = pending_.back();
     pending_.pop_back();
-    // A reference to a value of an unordered_map stays valid.
-    for (const Choice& choice : choices_of(at.state)) follow(choice, at);
-    followed += choices_of(at.state).size();
+    const KnownState known = choices_of(at.state);  // the loop below adds no choices
+    for (std::size_t i = known.first; i < known.last; ++i) follow(choices_[i], at);
+    followed += known.last - known.first;
     if (followed <= kMaxFollowed) continue;
     // Many sequences of choices lead to the same states, so leave `start` to the caller, whose walk by states visits
     // each state once. The tokens allowed so far stay allowed.
@@ -90,27 +90,36 @@ void LiteralWalk<Trie>::follow_pending(const OpenState& start) {
 }
 
 template <class Trie>
-const std::vector<Choice>& LiteralWalk<Trie>::choices_of(ExprId state) {
-  const auto [known, is_new] = choices_.try_emplace(state.value);
-  std::vector<Choice>& choices = known->second;
-  if (!is_new) return choices;
-  std::vector<ExprId> pending{state};
-  while (!pending.empty()) {
-    const ExprId next = pending.back();
-    pending.pop_back();
-    if (liveness_.live(next)) add_choices(next, choices, pending);
-    if (choices.size() + pending.size() > kMaxChoices) {
-      choices = {{Choice::Kind::other, state, ExprSet::kEpsilon}};
+typename LiteralWalk<Trie>::KnownState LiteralWalk<Trie>::choices_of(ExprId state) {
+  if (known_.size() <= kFewStates) {
+    const auto known = std::ranges::find(known_, state, &KnownState::state);
+    if (known != known_.end()) return *known;
+  } else if (const auto known = index_of_known_.find(state.value); known != index_of_known_.end()) {
+    return known_[known->second];
+  }
+  const std::size_t first = choices_.size();
+  unsplit_.assign(1, state);
+  while (!unsplit_.empty()) {
+    const ExprId next = unsplit_.back();
+    unsplit_.pop_back();
+    if (liveness_.live(next)) add_choices(next);
+    if (choices_.size() - first + unsplit_.size() > kMaxChoices) {
+      choices_.resize(first);
+      choices_.push_back({Choice::Kind::other, state, ExprSet::kEpsilon});
       break;
     }
   }
-  return choices;
+  known_.push_back({state, first, choices_.size()});
+  if (known_.size() > kFewStates) {
+    for (std::size_t i = index_of_known_.size(); i < known_.size(); ++i) index_of_known_[known_[i].state.value] = i;
+  }
+  return known_.back();
 }
 
-// Splits the head of a state. A head with several choices, such as a union, adds a state for each one to `pending`. Any
-// other state is added to `choices`.
+// Splits the head of a state. A head with several choices, such as a union, adds a state for each one to `unsplit_`.
+// Any other state is added to `choices_`.
 template <class Trie>
-void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, std::vector<ExprId>& pending) {
+void LiteralWalk<Trie>::add_choices(ExprId state) {
   const bool has_rest = exprs_[state].op == Op::concat;
   const ExprId head = has_rest ? exprs_[state].first() : state;
   const ExprId rest = has_rest ? exprs_[state].second() : ExprSet::kEpsilon;
@@ -129,30 +138,30 @@ void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, 
         break;
       case Op::union_of:
         for (ExprId choice : std::vector<ExprId>(exprs_.operands(head).begin(), exprs_.operands(head).end())) {
-          pending.push_back(exprs_.concat(choice, rest));
+          unsplit_.push_back(exprs_.concat(choice, rest));
         }
         return;
       case Op::repeat:
         if (is_few_bytes(exprs_[expr.part()])) {
           kind = Choice::Kind::run;
         } else if (expr.minimum() == 0 && expr.maximum() == 1) {
-          pending.push_back(exprs_.concat(expr.part(), rest));
-          pending.push_back(rest);
+          unsplit_.push_back(exprs_.concat(expr.part(), rest));
+          unsplit_.push_back(rest);
           return;
         }
         break;
-      case Op::rule: pending.push_back(exprs_.concat(exprs_.definition(head), rest)); return;
+      case Op::rule: unsplit_.push_back(exprs_.concat(exprs_.definition(head), rest)); return;
       case Op::ordered:
         if (static_cast<MemberPosition>(expr.member_position()) != MemberPosition::after_member) {
           kind = Choice::Kind::members;
-          if (expr.nullable) pending.push_back(rest);
+          if (expr.nullable) unsplit_.push_back(rest);
           break;
         }
         [[fallthrough]];
       case Op::unordered: {
         if (expr.op == Op::unordered && exprs_.unordered_state(head).position != MemberPosition::after_member) {
           kind = Choice::Kind::members;
-          if (expr.nullable) pending.push_back(rest);
+          if (expr.nullable) unsplit_.push_back(rest);
           break;
         }
         std::vector<Derivatives::Term> terms;
@@ -161,17 +170,17 @@ void LiteralWalk<Trie>::add_choices(ExprId state, std::vector<Choice>& choices, 
         } else {
           derivatives_.expand_unordered(terms, head, rest);
         }
-        for (const auto& [first, second] : terms) pending.push_back(exprs_.concat(first, second));
-        if (expr.nullable) pending.push_back(rest);
+        for (const auto& [first, second] : terms) unsplit_.push_back(exprs_.concat(first, second));
+        if (expr.nullable) unsplit_.push_back(rest);
         return;
       }
       default: break;
     }
   }
   if (kind == Choice::Kind::other) {
-    choices.push_back({kind, state, ExprSet::kEpsilon});
+    choices_.push_back({kind, state, ExprSet::kEpsilon});
   } else {
-    choices.push_back({kind, head, rest});
+    choices_.push_back({kind, head, rest});
   }
 }
 
@@ -229,23 +238,39 @@ ExprId LiteralWalk<Trie>::name_of(ExprId member) const {
   return split_first(exprs_, member).first;
 }
 
+// Shortens the common prefix to what the name of a further member begins with too. Returns false, with no common
+// prefix, where the member has no literal name.
 template <class Trie>
-const typename LiteralWalk<Trie>::CommonPrefix& LiteralWalk<Trie>::common_prefix(ExprId members) {
-  const auto [known, is_new] = common_prefixes_.try_emplace(members.value);
-  CommonPrefix& common = known->second;
-  if (!is_new) return common;
-  if (exprs_[members].op == Op::unordered) return common = common_prefix_of_unordered(members);
+bool LiteralWalk<Trie>::narrow(CommonPrefix& common, ExprId member) const {
+  const ExprId name = name_of(member);
+  if (exprs_[name].op != Op::text || !exprs_[member].nonempty) {
+    common = {};
+    return false;
+  }
+  const std::string_view text = exprs_.text_of(name);
+  if (common.name == ExprSet::kEmpty) {
+    common.name = name;
+    common.length = text.size();
+  } else {
+    const std::string_view known = text_of(common);
+    common.length = static_cast<std::size_t>(std::mismatch(known.begin(), known.end(), text.begin(), text.end()).first -
+                                             known.begin());
+  }
+  return true;
+}
+
+template <class Trie>
+typename LiteralWalk<Trie>::CommonPrefix LiteralWalk<Trie>::common_prefix(ExprId members) const {
+  CommonPrefix common;
+  if (exprs_[members].op == Op::unordered) {
+    for (ExprId member : allowed_members(exprs_, members)) {
+      if (!narrow(common, member)) break;
+    }
+    return common;
+  }
   const OrderedMembers& list = exprs_.ordered_members(members);
   for (std::size_t i = exprs_[members].next_member(); i < list.members.size() && !common.has_required; ++i) {
-    const ExprId name = name_of(list.members[i]);
-    if (exprs_[name].op != Op::text || !exprs_[list.members[i]].nonempty) {
-      common = {};
-      return common;
-    }
-    const std::string_view text = exprs_.text_of(name);
-    if (i == exprs_[members].next_member()) common.text = text;
-    common.text.resize(static_cast<std::size_t>(
-        std::mismatch(common.text.begin(), common.text.end(), text.begin(), text.end()).first - common.text.begin()));
+    if (!narrow(common, list.members[i])) break;
     common.has_required = list.required[i];
   }
   return common;
@@ -263,10 +288,16 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
     return exprs_.concat(member, exprs_.concat(rest, choice.rest));
   };
   std::size_t i = state.next_member();
-  const CommonPrefix& common = common_prefix(choice.head);
+  // After a member, what completes the list before it does, and a separator. So no list after a member is built.
+  const auto note = [&](ExprId member) {
+    const std::uint32_t left =
+        saturating_add(liveness_.bound(list.separator), liveness_.bound(exprs_.concat(choice.head, choice.rest)));
+    builder_.note_length(saturating_add(liveness_.bound(member), left));
+  };
+  const CommonPrefix common = common_prefix(choice.head);
   bool ends_inside = false;
-  if (!common.text.empty() && !read_text(common.text, at, ends_inside)) {
-    if (ends_inside) builder_.note_length(liveness_.bound(after(list.members[i], i + 1)));
+  if (common.length > 0 && !read_text(text_of(common), at, ends_inside)) {
+    if (ends_inside) note(list.members[i]);
     if (common.has_required) return;
     i = list.members.size();
   }
@@ -277,28 +308,13 @@ void LiteralWalk<Trie>::follow_members(const Choice& choice, const OpenState& at
     bool is_allowed = false;
     const std::optional<OpenState> below =
         has_name ? read_text(exprs_.text_of(name), at, is_allowed) : std::optional(at);
-    if (is_allowed) builder_.note_length(liveness_.bound(after(list.members[i], i + 1)));
+    if (is_allowed) note(list.members[i]);
     const ExprId value = has_name ? split_first(exprs_, list.members[i]).second : list.members[i];
     if (below) pending_.push_back({after(value, i + 1), below->first, below->end});
     if (list.required[i]) return;
   }
   if (undeclared == Undeclared::left_out || list.others == ExprSet::kEmpty) return;
   pending_.push_back({after(list.others, i), at.first, at.end});
-}
-
-template <class Trie>
-typename LiteralWalk<Trie>::CommonPrefix LiteralWalk<Trie>::common_prefix_of_unordered(ExprId members) const {
-  const std::span<const ExprId> allowed = allowed_members(exprs_, members);
-  CommonPrefix common;
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    const ExprId name = name_of(allowed[i]);
-    if (exprs_[name].op != Op::text || !exprs_[allowed[i]].nonempty) return {};
-    const std::string_view text = exprs_.text_of(name);
-    if (i == 0) common.text = text;
-    common.text.resize(static_cast<std::size_t>(
-        std::mismatch(common.text.begin(), common.text.end(), text.begin(), text.end()).first - common.text.begin()));
-  }
-  return common;
 }
 
 // Follows the members that may come next in any order, the same ones as in Derivatives::expand_unordered, whose lists
@@ -324,8 +340,8 @@ void LiteralWalk<Trie>::follow_unordered_members(const Choice& choice, const Ope
     builder_.note_length(saturating_add(liveness_.bound(member), left));
   };
   bool ends_inside = false;
-  const CommonPrefix& common = common_prefix(choice.head);
-  const bool is_cut_off = !common.text.empty() && !read_text(common.text, at, ends_inside);
+  const CommonPrefix common = common_prefix(choice.head);
+  const bool is_cut_off = common.length > 0 && !read_text(text_of(common), at, ends_inside);
   if (ends_inside && is_cut_off) note(parts[2]);
   for (std::size_t i = 0; i < (is_cut_off ? 0 : allowed); ++i) {
     const ExprId member = parts[2 + i];

@@ -94,8 +94,13 @@ class LiteralWalk {
   const std::vector<OpenState>& open() const { return open_; }
 
  private:
-  const std::vector<Choice>& choices_of(ExprId state);
-  void add_choices(ExprId state, std::vector<Choice>& choices, std::vector<ExprId>& pending);
+  // The choices of a state: choices_[first..last). A walk meets few states, so that they are searched one by one.
+  struct KnownState {
+    ExprId state;
+    std::size_t first, last;
+  };
+  KnownState choices_of(ExprId state);
+  void add_choices(ExprId state);
   void follow(const Choice& choice, const OpenState& at);
   void follow_text(std::string_view text, ExprId rest, const OpenState& at);
   enum class Undeclared : std::uint8_t { followed, left_out };
@@ -104,10 +109,15 @@ class LiteralWalk {
   // The common prefix of the names of the members that may come next. has_required: the last of them is required, so
   // that one of them must come.
   struct CommonPrefix {
-    std::string text;
+    ExprId name = ExprSet::kEmpty;  // a literal that begins with the prefix
+    std::size_t length = 0;
     bool has_required = false;
   };
-  const CommonPrefix& common_prefix(ExprId members);
+  CommonPrefix common_prefix(ExprId members) const;
+  bool narrow(CommonPrefix& common, ExprId member) const;
+  std::string_view text_of(const CommonPrefix& common) const {
+    return common.length == 0 ? std::string_view() : exprs_.text_of(common.name).substr(0, common.length);
+  }
   CommonPrefix common_prefix_of_unordered(ExprId members) const;
   ExprId name_of(ExprId member) const;
   void follow_pending(const OpenState& start);
@@ -120,8 +130,11 @@ class LiteralWalk {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Liveness& liveness_;
-  std::unordered_map<std::uint32_t, std::vector<Choice>> choices_;   // by state
-  std::unordered_map<std::uint32_t, CommonPrefix> common_prefixes_;  // by state of members
+  static constexpr std::size_t kFewStates = 32;
+  std::vector<KnownState> known_;
+  std::unordered_map<std::uint32_t, std::size_t> index_of_known_;  // by state, where there are more than kFewStates
+  std::vector<Choice> choices_;
+  std::vector<ExprId> unsplit_;  // alternatives of the state that choices_of() splits
   std::vector<OpenState> pending_, open_;
 };
 

@@ -22,6 +22,7 @@
 #include "mask/mask.h"
 #include "mask/mask_builder.h"
 #include "runtime/kept_search.h"
+#include "runtime/literal_walk.h"
 #include "runtime/recent_continuations.h"
 #include "runtime/recent_states.h"
 #include "runtime/slice_masks.h"
@@ -59,6 +60,7 @@ class MaskComputer {
  private:
   std::shared_ptr<const Mask> compute_from_alternatives(ExprId state);
   std::shared_ptr<const Mask> compute_by_form(ExprId state);
+  void walk_rest(const std::vector<OpenState>& open, ExprId remainder, MaskBuilder& builder);
   void add_slice(const Slice& slice, MaskBuilder& builder);
   std::shared_ptr<const Mask> continued(const ContextDependentTokens& tokens, ExprId continuation);
   std::shared_ptr<const Mask> compute_from_slices(const SlicedState& sliced, TokenCheck check);

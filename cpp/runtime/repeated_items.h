@@ -7,8 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -25,25 +26,26 @@ class RepeatedItems {
   // which may_follow(token) is false.
   template <class MayFollow>
   void remove(ExprId state, std::uint32_t* row, MayFollow may_follow) {
-    for (std::uint32_t id : candidates(automaton_.without_text(state))) {
+    for (std::uint32_t id : *candidates(automaton_.without_text(state))) {
       if (row[id >> 5] >> (id & 31) & 1 && !may_follow(id)) row[id >> 5] &= ~(1u << (id & 31));
     }
   }
 
  private:
-  std::vector<std::uint32_t> candidates(ExprId any_text);
-  std::span<const std::uint32_t> tokens_with_separator();
+  using Tokens = std::shared_ptr<const std::vector<std::uint32_t>>;
+  Tokens candidates(ExprId any_text);
   // The candidates: the tokens that may repeat an item in a state without text. They depend on the state alone, and a
   // row of canonical tokens on those before it, too: so no row is asked.
   std::vector<std::uint32_t> find(ExprId state);
+  void find_repeating(ExprId state, std::vector<std::uint32_t>& found);
   void find_doubtful(ExprId state, std::vector<std::uint32_t>& found);
-  bool may_repeat(ExprId state, std::string_view text);
+  bool may_repeat(ExprId state, std::string_view after_item);
+  bool is_loop(ExprId state, const Subtree& subtree);
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
   std::mutex mutex_;
-  std::vector<std::uint32_t> with_separator_;                            // used if the vocabulary does not list them
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> found_;  // by state
+  std::unordered_map<std::uint32_t, Tokens> found_;  // by state
 };
 
 }  // namespace detent
