@@ -61,6 +61,7 @@ CanonicalAlternativeWalk::Position CanonicalAlternativeWalk::start() {
     if (id.value >= is_loop_.size()) is_loop_.resize(id.value + std::size_t{1});
     is_loop_[id.value] = true;
   }
+  std::ranges::stable_sort(loops_, {}, [this](AlternativeId id) { return alternatives_[id].completion_bound; });
   at.has_loops = separate_loops(alternatives_, at.others, false);
   return add(at);
 }
@@ -165,15 +166,20 @@ CanonicalAlternativeWalk::Verdicts::Answer CanonicalAlternativeWalk::take(std::u
   return language_.automaton.is_tokenizable(next) ? verdicts_.take(token, next) : Verdicts::Answer::never;
 }
 
-// An alternative that stays throughout a subtree.
+// An alternative that stays throughout a subtree: the loop that is nearest to its completion, or else the nearest of
+// the others. Near a token limit, most tokens fit by way of the nearest one alone. Case: `.*a.{10}|...|.*p.{25}` on
+// Llama 3, 23 tokens before a limit: a mask visits 31,000 nodes instead of 102,000, and 1,400 positions instead of
+// 30,000.
 std::optional<AlternativeId> CanonicalAlternativeWalk::staying(Position at, const Subtree& subtree) {
   const auto find = [&](std::span<const AlternativeId> set) -> std::optional<AlternativeId> {
     const auto found = std::ranges::find_if(
         set, [&](AlternativeId id) { return stays(id, subtree.used, subtree.last - subtree.first); });
     return found == set.end() ? std::nullopt : std::optional(*found);
   };
-  const std::optional<AlternativeId> found = has_loops(at) ? find(loops_) : std::nullopt;
-  return found ? found : find(others(at));
+  if (const auto found = has_loops(at) ? find(loops_) : std::nullopt) return found;
+  AlternativeSet nearest_first(others(at).begin(), others(at).end());
+  std::ranges::stable_sort(nearest_first, {}, [this](AlternativeId id) { return alternatives_[id].completion_bound; });
+  return find(nearest_first);
 }
 
 // Decides the tokens of a subtree if an alternative stays throughout, and nearly all tokens may follow by way of it.

@@ -99,7 +99,8 @@ class CanonicalAlternativeWalk {
   AlternativeSet key_;                              // of add()
   std::vector<std::optional<ByteSet>> kept_bytes_;  // by id
   AlternativeId last_{UINT32_MAX};                  // the alternative by which the last token was taken
-  AlternativeSet loops_;                            // alternatives of the state that most bytes lead to themselves
+  AlternativeSet loops_;                            // alternatives of the state that most bytes lead to themselves,
+                                                    // those first that are nearest to their completions
   std::vector<bool> is_loop_;                       // by id
   std::vector<LoopSuccessors> after_loops_;         // by byte class
   std::vector<bool> is_refused_by_loops_;           // by target: of each token
