@@ -215,3 +215,32 @@ def test_completions_without_a_split_share_their_members() -> None:
     for token in vocabulary.encode_canonical('{"'):
         matcher.advance(token)
     assert {vocabulary.token_bytes(token) for token in matcher.allowed().tolist()} == {*map(str.encode, "abcdefgh")}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lists_that_are_left_depend_on_their_members_alone(seed: int) -> None:
+    """After a member, whatever its position was, the state is that of the others, with their facts and hash."""
+    rng = Random(seed)
+    kinds = [
+        concat("x", _core.byte_set(b"01")),
+        _core.complement(concat("y")),
+        concat(_core.repeat(concat("é"), 2, 90)),
+    ]
+    others = [(concat(name, rng.choice(kinds)), rng.random() < 0.5) for name in "abcde"[: rng.randint(0, 5)]]
+    extra = concat("z", rng.choice(kinds)) if rng.random() < 0.5 else None
+    least, most = rng.randint(0, 2), rng.choice([None, 3, 6])
+    lists = []
+    for position in range(len(others) + 1):
+        # The member that is read first has another name at each position, since equal lists would be one.
+        first = (concat(f"{position};"), False)
+        members = [*others[:position], first, *others[position:]]
+        lists.append(concat(f"{position}", _core.unordered(members, extra, concat(","), least, most)))
+    automaton = _core.Automaton(_core.union(lists), 100_000, 1 << 26, 1 << 26)
+
+    def after(text: str) -> int:
+        state = automaton.start
+        for byte in text.encode():
+            state = automaton.row(state)[automaton.class_of[byte]]
+        return state
+
+    assert len({after(f"{position}{position};") for position in range(len(others) + 1)}) == 1

@@ -422,7 +422,6 @@ class SliceFinder {
     if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end || pending_.size() > kMaxChoices) return false;
     switch (expr.op) {
       case Op::union_of:
-        if (rest == ExprSet::kEpsilon) return false;
         for (ExprId choice : operands_of(exprs_, head, Op::union_of)) pending_.push_back(exprs_.concat(choice, rest));
         return true;
       case Op::repeat:

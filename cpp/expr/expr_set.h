@@ -94,6 +94,9 @@ class ExprSet {
   ExprId json_escaped(ExprId texts, std::uint32_t position, std::uint32_t bits);
   // `members` are live; the first `state.required` of them are the required ones.
   ExprId unordered(const UnorderedState& state, ExprId separator, ExprId others, std::span<const ExprId> members);
+  MembersLeft members_left(ExprId list) const;
+  // The list that is left after a member, given by its index, or after one of `others`: the number of members.
+  ExprId unordered_after(MembersLeft& left, std::size_t member);
   std::uint32_t add_members(OrderedMembers members);
   ExprId ordered(std::uint32_t members, std::uint32_t next, MemberPosition position);
   // `escape` is the length of a text that may always come next and breaks no guard; 0 if there may be none.
@@ -206,7 +209,9 @@ class ExprSet {
   std::uint32_t set_index(const ByteSet& set);
   std::uint32_t& set_slot(const ByteSet& set);
   std::uint32_t state_index(const UnorderedState& state);
-  std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const;
+  ExprId unordered(const UnorderedState& state, std::span<const ExprId> parts, const MemberFacts& facts);
+  std::uint32_t min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts,
+                                     const MemberFacts& facts) const;
 
   std::optional<std::uint32_t> length_of_items(const DistinctState& state, std::span<const std::uint32_t> kinds) const;
   bool may_go_on(const DistinctState& state);

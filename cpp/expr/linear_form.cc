@@ -341,11 +341,11 @@ void Derivatives::expand_maximal_munch(const Term& term) {
 // At the start and after a separator a member follows; after a member, a separator or the end.
 void Derivatives::expand_unordered(std::vector<Term>& terms, ExprId id, ExprId tail) {
   const UnorderedState state = exprs_.unordered_state(id);
-  const std::vector<ExprId> parts(exprs_.operands(id).begin(), exprs_.operands(id).end());
-  const ExprId separator = parts[0], others = parts[1];
-  const std::span<const ExprId> members(parts.begin() + 2, parts.end());
-  meter_.step(static_cast<std::int64_t>(members.size()));
+  const ExprId separator = exprs_.operands(id)[0], others = exprs_.operands(id)[1];
+  const std::size_t count = exprs_.operands(id).size() - 2;
+  meter_.step(static_cast<std::int64_t>(count));
   if (state.position == MemberPosition::after_member) {
+    const std::vector<ExprId> members(exprs_.operands(id).begin() + 2, exprs_.operands(id).end());
     const ExprId next = exprs_.unordered(
         {state.minimum, state.maximum, state.required, MemberPosition::after_separator}, separator, others, members);
     if (next == ExprSet::kEmpty) return;
@@ -353,23 +353,17 @@ void Derivatives::expand_unordered(std::vector<Term>& terms, ExprId id, ExprId t
     if (exprs_[separator].nullable) terms.push_back({next, tail});
     return;
   }
-  const std::uint32_t minimum = state.minimum == 0 ? 0 : state.minimum - 1;
-  const std::uint32_t maximum = state.maximum == ExprSet::kUnbounded ? ExprSet::kUnbounded : state.maximum - 1;
-  const auto push = [&](ExprId member, std::uint32_t required, std::span<const ExprId> remaining) {
-    const ExprId rest =
-        exprs_.unordered({minimum, maximum, required, MemberPosition::after_member}, separator, others, remaining);
+  MembersLeft left = exprs_.members_left(id);
+  const auto push = [&](ExprId member, std::size_t index) {
+    const ExprId rest = exprs_.unordered_after(left, index);
     if (rest != ExprSet::kEmpty) terms.push_back({member, exprs_.concat(rest, tail)});
   };
-  std::vector<ExprId> remaining;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const bool is_required = i < state.required;
-    if (!is_required && state.required == state.maximum) break;
-    remaining.assign(members.begin(), members.end());
-    remaining.erase(remaining.begin() + static_cast<std::ptrdiff_t>(i));
-    meter_.step(static_cast<std::int64_t>(members.size()) / 16);
-    push(members[i], state.required - is_required, remaining);
+  const std::size_t allowed = state.required == state.maximum ? state.required : count;
+  for (std::size_t i = 0; i < allowed; ++i) {
+    meter_.step(static_cast<std::int64_t>(count) / 16);
+    push(left.members()[i], i);
   }
-  if (others != ExprSet::kEmpty && state.required < state.maximum) push(others, state.required, members);
+  if (others != ExprSet::kEmpty && state.required < state.maximum) push(others, count);
 }
 
 void Derivatives::expand_ordered(std::vector<Term>& terms, ExprId id, ExprId tail) {

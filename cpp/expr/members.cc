@@ -22,7 +22,8 @@ std::uint32_t ExprSet::state_index(const UnorderedState& state) {
 
 // An upper bound on the shortest text: the required members, and the shortest optional ones, or `others`, up to the
 // minimum count. `parts` are the separator, `others` and the members.
-std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts) const {
+std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::span<const ExprId> parts,
+                                            const MemberFacts& facts) const {
   const auto min_length = [this](ExprId id) { return exprs_[id.value].min_length; };
   const ExprId separator = parts[0], others = parts[1];
   const std::span<const ExprId> members = parts.subspan(2);
@@ -35,8 +36,7 @@ std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::sp
     }
     return shortest;
   }
-  std::uint32_t total = 0;
-  for (ExprId member : members.first(state.required)) total = saturating_add(total, min_length(member));
+  std::uint32_t total = saturating_add(facts.required_length, 0);
   if (state.minimum > state.required) {
     std::vector<std::uint32_t> lengths;
     for (ExprId member : members.subspan(state.required)) lengths.push_back(min_length(member));
@@ -48,49 +48,134 @@ std::uint32_t ExprSet::min_length_unordered(const UnorderedState& state, std::sp
   return saturating_add(total, saturating_multiply(min_length(separator), separators));
 }
 
+namespace {
+
+// The flags of MemberFacts. Those after kClosedItem are the opposites of flags that hold of a list only if they hold of
+// each member.
+enum MemberFlag : std::uint32_t {
+  kLookbehind = 1,
+  kLookbehindEnd = 2,
+  kRule = 4,
+  kGuard = 8,
+  kStrictGuard = 16,
+  kOpenItem = 32,
+  kClosedItem = 64,
+  kMayBeEmpty = 128,
+  kNeedsOtherBytes = 256,  // of a required member
+  kResidualNeedsOtherBytes = 512,
+};
+
+MemberFacts facts_of(const Expr& member, bool is_required) {
+  MemberFacts facts;
+  const auto set = [&facts](bool holds, MemberFlag flag) {
+    if (holds) facts.flags |= flag;
+  };
+  set(member.has_lookbehind, kLookbehind);
+  set(member.has_lookbehind_end, kLookbehindEnd);
+  set(member.has_rule, kRule);
+  set(member.has_guard, kGuard);
+  set(member.has_strict_guard, kStrictGuard);
+  set(member.has_open_item, kOpenItem);
+  set(member.has_closed_item, kClosedItem);
+  set(!member.nonempty, kMayBeEmpty);
+  set(is_required && !member.completes_by_bytes, kNeedsOtherBytes);
+  set(!(member.completes_by_bytes && member.residuals_complete_by_bytes), kResidualNeedsOtherBytes);
+  (is_required ? facts.required : facts.optional) = mix(Hash128{}, member.hash);
+  if (is_required) facts.required_length = member.min_length;
+  return facts;
+}
+
+MemberFacts sum(const MemberFacts& x, const MemberFacts& y) {
+  return {x.flags | y.flags, x.required_length + y.required_length, sum(x.required, y.required),
+          sum(x.optional, y.optional)};
+}
+
+}  // namespace
+
 ExprId ExprSet::unordered(const UnorderedState& state, ExprId separator, ExprId others,
                           std::span<const ExprId> members) {
+  std::vector<ExprId> parts{separator, others};
+  parts.insert(parts.end(), members.begin(), members.end());
+  MemberFacts facts;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    facts = sum(facts, facts_of(exprs_[members[i].value], i < state.required));
+  }
+  return unordered(state, parts, facts);
+}
+
+ExprId ExprSet::unordered(const UnorderedState& state, std::span<const ExprId> parts, const MemberFacts& facts) {
+  const ExprId separator = parts[0], others = parts[1];
+  const std::size_t count = parts.size() - 2;
   const bool has_others = others != kEmpty;
-  if (state.required > state.maximum || (!has_others && state.minimum > members.size())) return kEmpty;
+  if (state.required > state.maximum || (!has_others && state.minimum > count)) return kEmpty;
   const bool is_complete = state.required == 0 && state.minimum == 0;
-  const bool has_more = state.maximum > 0 && (has_others || !members.empty());
+  const bool has_more = state.maximum > 0 && (has_others || count > 0);
   if (!has_more && (state.position == MemberPosition::after_separator || !is_complete)) return kEmpty;
   if (!has_more) return kEpsilon;
 
-  std::vector<ExprId> parts{separator, others};
-  parts.insert(parts.end(), members.begin(), members.end());
+  const auto has = [&facts](MemberFlag flag) { return (facts.flags & flag) != 0; };
   Expr expr;
   expr.op = Op::unordered;
   expr.nullable = is_complete && state.position != MemberPosition::after_separator;
-  expr.nonempty = expr.residuals_complete_by_bytes = true;
-  expr.completes_by_bytes = exprs_[separator.value].completes_by_bytes;
+  expr.has_lookbehind = has(kLookbehind);
+  expr.has_lookbehind_end = has(kLookbehindEnd);
+  expr.has_rule = has(kRule);
+  expr.has_guard = has(kGuard);
+  expr.has_strict_guard = has(kStrictGuard);
+  expr.has_open_item = has(kOpenItem);
+  expr.has_closed_item = has(kClosedItem);
+  expr.nonempty = !has(kMayBeEmpty);
+  expr.completes_by_bytes = exprs_[separator.value].completes_by_bytes && !has(kNeedsOtherBytes);
+  expr.residuals_complete_by_bytes = !has(kResidualNeedsOtherBytes);
   expr.max_completion_bound = UINT32_MAX;
   expr.hash = mix(Hash128{}, static_cast<std::uint64_t>(Op::unordered));
-  Hash128 required{}, optional{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Expr& part = exprs_[parts[i].value];
+  for (ExprId id : parts.first(2)) {
+    const Expr& part = exprs_[id.value];
     inherit_flags(expr, part);
-    if (parts[i] != kEmpty) expr.nonempty &= part.nonempty;
+    if (id != kEmpty) expr.nonempty &= part.nonempty;
     expr.residuals_complete_by_bytes &= part.completes_by_bytes && part.residuals_complete_by_bytes;
-    if (i >= 2 && i - 2 < state.required) expr.completes_by_bytes &= part.completes_by_bytes;
-    if (i < 2) {
-      expr.hash = mix(expr.hash, part.hash);
-    } else if (i - 2 < state.required) {
-      required = sum(required, mix(Hash128{}, part.hash));
-    } else {
-      optional = sum(optional, mix(Hash128{}, part.hash));
-    }
+    expr.hash = mix(expr.hash, part.hash);
   }
   const bool needs_optional =
       state.minimum > state.required || (state.required == 0 && state.position == MemberPosition::after_separator);
   if (needs_optional) expr.completes_by_bytes = expr.residuals_complete_by_bytes;
-  expr.min_length = min_length_unordered(state, parts);
-  expr.hash = mix(mix(expr.hash, required), optional);
+  expr.min_length = min_length_unordered(state, parts, facts);
+  expr.hash = mix(mix(expr.hash, facts.required), facts.optional);
   expr.hash = mix(expr.hash, (std::uint64_t{state.minimum} << 32) | state.maximum);
   expr.hash = mix(expr.hash, (std::uint64_t{state.required} << 32) | static_cast<std::uint64_t>(state.position));
   expr.b_ = static_cast<std::uint32_t>(parts.size());
   expr.c_ = state_index(state);
   return find_or_add(expr, parts);
+}
+
+MembersLeft ExprSet::members_left(ExprId list) const {
+  MembersLeft left;
+  left.state = unordered_state(list);
+  left.parts.assign(operands(list).begin(), operands(list).end());
+  const std::size_t count = left.members().size();
+  left.before.resize(count);
+  left.after.resize(count);
+  const auto facts = [&](std::size_t i) { return facts_of(exprs_[left.parts[2 + i].value], i < left.state.required); };
+  for (std::size_t i = 1; i < count; ++i) left.before[i] = sum(left.before[i - 1], facts(i - 1));
+  for (std::size_t i = count; i-- > 1;) left.after[i - 1] = sum(left.after[i], facts(i));
+  return left;
+}
+
+ExprId ExprSet::unordered_after(MembersLeft& left, std::size_t member) {
+  const UnorderedState& state = left.state;
+  const auto count = static_cast<std::size_t>(std::ssize(left.members()));
+  const bool is_other = member == count;
+  const UnorderedState next{
+      state.minimum == 0 ? 0 : state.minimum - 1, state.maximum == kUnbounded ? kUnbounded : state.maximum - 1,
+      state.required - static_cast<std::uint32_t>(!is_other && member < state.required), MemberPosition::after_member};
+  if (is_other) return unordered(next, left.parts[0], left.parts[1], left.members());
+  if (left.removed == SIZE_MAX) {
+    left.remaining.assign(left.parts.begin(), left.parts.end() - 1);
+    left.removed = count - 1;
+  }
+  for (; left.removed > member; --left.removed) left.remaining[1 + left.removed] = left.parts[2 + left.removed];
+  for (; left.removed < member; ++left.removed) left.remaining[2 + left.removed] = left.parts[2 + left.removed];
+  return unordered(next, left.remaining, sum(left.before[member], left.after[member]));
 }
 
 bool ExprSet::add_required_members(ExprId list, std::vector<ExprId>& parts) const {

@@ -3,7 +3,7 @@
 //
 // The walk follows each literal through a trie. At the end of a literal it follows each choice of the rest (an NFA).
 // Few tokens reach past the end of a literal, so the walk is short. States that do not begin with a literal are
-// collected in open(), for the caller.
+// collected for the caller (take_open).
 //
 // Case: a transition row of a state inside a JSON object costs some 2.5 us, and a mask needed 6 of them. An object
 // serves one call, under the lock of the automaton.
@@ -90,8 +90,9 @@ class LiteralWalk {
   void run(ExprId state);
   // The same for only the declared members of an object, at the root of the trie.
   void run(const DeclaredMembers& members);
-  // The states that the walk has not followed, because they do not begin with a literal.
-  const std::vector<OpenState>& open() const { return open_; }
+  // Returns the states that the walk has not followed, because they do not begin with a literal. States at one node
+  // that begin alike are one state: their common head, and the union of what follows it.
+  std::vector<OpenState> take_open();
 
  private:
   // The choices of a state: choices_[first..last). A walk meets few states, so that they are searched one by one.
@@ -124,6 +125,7 @@ class LiteralWalk {
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);
   void follow_run(const Expr& repeat, ExprId rest, const OpenState& at);
   bool allow(std::uint32_t node);
+  ExprId union_by_head(std::vector<ExprId> states, int depth);
 
   Trie trie_;
   MaskBuilder& builder_;

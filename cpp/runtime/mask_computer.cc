@@ -105,7 +105,7 @@ std::shared_ptr<const Mask> MaskComputer::compute_by_form(ExprId state) {
       }
     }
     for (const DeclaredMembers& members : split.declared) walk.run(members);
-    open = walk.open();
+    open = walk.take_open();
     literal_count = split.others.size() - others.size() + split.declared.size();
     return literal_count == 0 && split.slices.empty() ? state : exprs.union_of(std::move(others));
   });
@@ -196,7 +196,7 @@ std::shared_ptr<const Mask> MaskComputer::continued(const ContextDependentTokens
   automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness& liveness) {
     LiteralWalk walk(SuffixTrie(tokens), builder, exprs, derivatives, liveness);
     walk.run(continuation);
-    open = walk.open();
+    open = walk.take_open();
     return 0;
   });
   ExprId noted = ExprSet::kEmpty;  // the state whose completion was noted last

@@ -26,6 +26,7 @@ from detent.sources.json_schema.assertions.formulas import (
 )
 from detent.sources.json_schema.parse.schema_node import SignedSchema
 from detent.sources.json_schema.solve.member_kinds import partition
+from detent.sources.json_schema.solve.merged_terms import merged_terms
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 __all__ = ["HasFreeMember", "MemberSets", "atoms_of"]
@@ -60,7 +61,7 @@ class MemberSets:
         """Return the terms, by cases where multiplying out leads to too many; None if both do."""
         plan = self._plan
         try:
-            return _terms(plan, _Case(plan).decided(plan.residual))
+            return merged_terms(plan, _terms(plan, _Case(plan).decided(plan.residual)))
         except LimitError as error:
             if error.subject != "combinations":
                 raise
@@ -72,7 +73,7 @@ class MemberSets:
 
     def _by_cases(self, limit: int) -> list[Formula] | None:
         try:
-            return list(dict.fromkeys(self._cases.terms(limit)))
+            return merged_terms(self._plan, list(dict.fromkeys(self._cases.terms(limit))))
         except LimitError as error:
             if error.subject != "combinations":
                 raise
