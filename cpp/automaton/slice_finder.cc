@@ -73,19 +73,33 @@ class SliceFinder {
     return false;
   }
 
+  static bool is_optional_part(const Expr& expr) {
+    return expr.op == Op::repeat && expr.minimum() == 0 && expr.maximum() == 1;
+  }
+
+  // Whether a condition holds for an operand of a union, or for any other expression itself. Copies no operands, since
+  // most expressions have no white space.
+  template <class Condition>
+  bool any_choice(ExprId choices, Condition condition) const {
+    return exprs_[choices].op == Op::union_of ? std::ranges::any_of(exprs_.operands(choices), condition)
+                                              : condition(choices);
+  }
+
   // Takes the slice (white space, rest) out of `(white space | others) rest`, and returns `others rest`. Returns
   // nothing where `others rest` is a union: its operands are then added to the pending alternatives.
   std::optional<ExprId> take_white_space(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return alternative;
     const ExprId head = exprs_[alternative].first(), rest = exprs_[alternative].second();
     if (exprs_[head].op == Op::text || exprs_[head].op == Op::bytes) return alternative;  // has no loop
-    const bool is_optional =
-        exprs_[head].op == Op::repeat && exprs_[head].minimum() == 0 && exprs_[head].maximum() == 1;
+    const bool is_optional = is_optional_part(exprs_[head]);
+    const ExprId choices = is_optional ? exprs_[head].part() : head;
+    const auto is_space = [this](ExprId choice) { return !exprs_[choice].nullable && is_white_space(choice); };
+    if (!any_choice(choices, is_space)) return alternative;
     std::vector<ExprId> spaces, others;
-    for (ExprId choice : operands_of(exprs_, is_optional ? exprs_[head].part() : head, Op::union_of)) {
-      (!exprs_[choice].nullable && is_white_space(choice) ? spaces : others).push_back(choice);
+    for (ExprId choice : operands_of(exprs_, choices, Op::union_of)) {
+      (is_space(choice) ? spaces : others).push_back(choice);
     }
-    if (spaces.empty() || (!is_optional && others.empty())) return alternative;
+    if (!is_optional && others.empty()) return alternative;
     found_.slices.push_back({exprs_.union_of(std::move(spaces)), rest});
     ExprId other = exprs_.union_of(std::move(others));
     if (is_optional) other = exprs_.repeat(other, 0, 1);
@@ -138,6 +152,7 @@ class SliceFinder {
   std::optional<Slice> split_after_loop(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return std::nullopt;
     std::vector<ExprId> elements;
+    elements.reserve(kMaxElements);
     ExprId rest = alternative;
     bool has_loop = false, is_complete = false;
     for (int i = 0; i < kMaxElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
@@ -192,6 +207,7 @@ class SliceFinder {
   bool split_after_value(ExprId alternative) {
     if (!is_sliceable(exprs_[alternative])) return false;
     std::vector<ExprId> elements;
+    elements.reserve(kMaxValueElements);
     ExprId rest = alternative;
     bool is_complete = false, is_number_last = false;
     for (int i = 0; i < kMaxValueElements && !is_complete && rest != ExprSet::kEpsilon; ++i) {
@@ -227,10 +243,10 @@ class SliceFinder {
   // Splits an alternative at a choice that contains white space of any length, after `elements`: into that white
   // space, as a slice, and the other choices.
   bool split_white_space(const std::vector<ExprId>& elements, ExprId choice, ExprId rest) {
-    const Expr expr = exprs_[choice];
-    const bool is_optional = expr.op == Op::repeat && expr.minimum() == 0 && expr.maximum() == 1;
-    const std::vector<ExprId> choices = operands_of(exprs_, is_optional ? expr.part() : choice, Op::union_of);
-    if (std::ranges::none_of(choices, [this](ExprId each) { return is_white_space(each); })) return false;
+    const bool is_optional = is_optional_part(exprs_[choice]);
+    const ExprId part = is_optional ? exprs_[choice].part() : choice;
+    if (!any_choice(part, [this](ExprId each) { return is_white_space(each); })) return false;
+    const std::vector<ExprId> choices = operands_of(exprs_, part, Op::union_of);
     const auto after_elements = [&](ExprId last) { return concat_elements(exprs_, elements, last); };
     for (ExprId each : choices) {
       if (is_white_space(each)) {
