@@ -181,3 +181,15 @@ def test_bounds_inside_other_operators(pattern: str, excluded: str | None, longe
     tokens = [before + b"a" * count + after for count in range(longest) for before in BEFORE for after in AFTER]
     texts = [b'"', b'"x', b'"a', b'"xaaa', b'"aaaaaaaaab', b'"xaaaaaaaaaaaaaaaaaaaa']
     assert_masks_of_bytes(detent.json_schema(schema), [token for token in tokens if token], texts)
+
+
+@pytest.mark.parametrize(
+    "string", [{}, {"minLength": 1}, {"pattern": "^a*$"}, {"pattern": "^a+$"}, {"enum": ["", "a"]}]
+)
+@pytest.mark.parametrize("others", [False, True])
+def test_tokens_that_end_a_string_where_it_begins(string: dict[str, object], others: bool) -> None:
+    """In the trie of these tokens, only quotation marks follow `":"` and `","`."""
+    members = {"a": {"type": "string", **string}, "b": {"type": "string"}}
+    language = detent.json_schema({"type": "object", "properties": members, "additionalProperties": others})
+    tokens = [b'":""', b'":"",', b'":"","', b'":""}', b'","', b'","":', b'a":""', b'": ""}', b'a":"","b":""}']
+    assert_masks_of_bytes(language, tokens, [b'{"a', b'{"', b'{"a":"', b'{"a":"a', b'{"a": "a","b', b'{"a": "", "b'])

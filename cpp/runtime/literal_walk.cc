@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "expr/json_string.h"
 #include "expr/lengths.h"
 #include "expr/parts.h"
 
@@ -146,6 +147,9 @@ void LiteralWalk<Trie>::add_choices(ExprId state) {
           return;
         }
         break;
+      case Op::json_escaped:
+        if (has_rest && escape_position_of(expr.escape_position()) == EscapePosition::text) kind = Choice::Kind::string;
+        break;
       case Op::rule: unsplit_.push_back(exprs_.concat(exprs_.definition(head), rest)); return;
       case Op::ordered:
         if (static_cast<MemberPosition>(expr.member_position()) != MemberPosition::after_member) {
@@ -173,7 +177,7 @@ void LiteralWalk<Trie>::add_choices(ExprId state) {
       default: break;
     }
   }
-  if (kind == Choice::Kind::other) {
+  if (kind == Choice::Kind::other || kind == Choice::Kind::string) {
     choices_.push_back({kind, state, ExprSet::kEpsilon});
   } else {
     choices_.push_back({kind, head, rest});
@@ -200,6 +204,7 @@ void LiteralWalk<Trie>::follow(const Choice& choice, const OpenState& at) {
       }
       break;
     case Choice::Kind::run: follow_run(exprs_[choice.head], choice.rest, at); break;
+    case Choice::Kind::string: follow_string(choice.head, at); break;
     case Choice::Kind::other: open_.push_back({choice.head, at.first, at.end}); break;
   }
 }
@@ -379,6 +384,18 @@ void LiteralWalk<Trie>::follow_run(const Expr& repeat, ExprId rest, const OpenSt
     }
   }
   if (is_allowed) builder_.note_length(saturating_add(minimum, liveness_.bound(rest)));
+}
+
+// The texts of a JSON string have no quotation mark. So where only this byte follows in the trie, the string must end
+// here. Case: the token `":""` before a member that is a string; the transition row of the string costs some 8 us.
+template <class Trie>
+void LiteralWalk<Trie>::follow_string(ExprId state, const OpenState& at) {
+  const bool must_end = at.first < at.end && trie_.node(at.first).byte == '"' && trie_.node(at.first).next == at.end;
+  if (!must_end) {
+    open_.push_back({state, at.first, at.end});
+  } else if (const auto [string, rest] = split_first(exprs_, state); exprs_[string].nullable) {
+    pending_.push_back({rest, at.first, at.end});
+  }
 }
 
 template <class Trie>

@@ -75,8 +75,9 @@ struct OpenState {
 
 // One alternative of a state: the texts of `head`, then those of `rest`.
 struct Choice {
-  // A literal, a set of few bytes, a repeat of such a set, the members of an object, or something else.
-  enum class Kind : std::uint8_t { text, bytes, run, members, other } kind;
+  // A literal, a set of few bytes, a repeat of such a set, the members of an object, a state that begins with the rest
+  // of a JSON string, or another state. For a state, `head` is all of it.
+  enum class Kind : std::uint8_t { text, bytes, run, members, string, other } kind;
   ExprId head, rest;
 };
 
@@ -124,6 +125,7 @@ class LiteralWalk {
   void follow_pending(const OpenState& start);
   std::optional<OpenState> read_text(std::string_view text, const OpenState& at, bool& is_allowed);
   void follow_run(const Expr& repeat, ExprId rest, const OpenState& at);
+  void follow_string(ExprId state, const OpenState& at);
   bool allow(std::uint32_t node);
   ExprId union_by_head(std::vector<ExprId> states, int depth);
 
