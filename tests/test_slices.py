@@ -611,15 +611,21 @@ _DEAD_BYTES: dict[str, tuple[dict[str, Any], list[bytes]]] = {
     "up to another byte": ({"^[^k]*a": False, "k_[sw]": False}, [b"", b"x", b"xk", b"k_"]),
     "up to a rare byte": ({"^[^k]*a": False, "k[sw]": False}, [b"", b"x"]),
     "but for one state": ({"^([^k]|kk)*[ar]": False, "x[sw]": {"type": "null"}}, [b"", b"x", b"xk", b"kk"]),
+    "after two bytes": ({"a_[sw]": False, "bé_": {"type": "null"}}, [b"", b"a", b"xb", "bé".encode(), b"a_"]),
+    "everywhere, and after a byte": ({"r": False, "a_[sw]": False}, [b"", b"a", b"xa_", b"_"]),
+    "up to a byte that follows another": ({"^[^_]*r": False, "^[^_]*a_[sw]": False}, [b"", b"a", b"xa_", b"_"]),
+    "after all but one byte": ({"^([^a_]|a_)*(_|ar)": False}, [b"", b"a", b"xa", b"ba_"]),
 }
 
 
 @pytest.mark.parametrize("kind", _DEAD_BYTES)
 def test_bytes_that_are_dead_in_names(kind: str) -> None:
-    """Names such as `k_s` are excluded: after `k_`, the tokens that begin with "s" are refused."""
+    """Names such as `k_s` are excluded: after `k_`, the tokens that begin with "s" are refused; `ak` may lead there."""
     choose = random.Random(0)
     letters = "abcdefghijlmnoprstuvwy " * 9 + "k"  # few tokens have a byte that is neither free nor dead
     words = {"".join(choose.choices(letters, k=choose.randrange(2, 9))) for _ in range(3000)}
+    ends = ["_", "_s", "_x", "a_", "a_s", "a_x", "_a_s", "x_a_s", "x_r", "r_", "é_", "bé_", "b_r", "xr_s", "a_a_"]
+    words |= {*ends, *(word[:3] + choose.choice(ends) for word in sorted(words)[::50])}
     tokens = [*(bytes([byte]) for byte in range(256)), *sorted(word.encode() for word in words)]
     vocabulary = detent.Vocabulary([*tokens, b""], eos_token_ids=[len(tokens)])
     patterns, beginnings = _DEAD_BYTES[kind]

@@ -11,7 +11,7 @@
 #include "automaton/live_loops.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "automaton/inclusion.h"
 #include "base/utf8_position.h"
@@ -187,18 +187,18 @@ LiveLoops::Loop LiveLoops::find_loop(ExprId texts) {
   bool is_infinite = false;
   const ExprId* row = derivatives_.row(texts);
   const auto& class_of = derivatives_.class_of();
-  std::vector<ExprId> inside;               // states after a part of a text over the loop
-  std::array<std::int8_t, 256> verdicts{};  // by byte class, of ASCII bytes
+  std::vector<ExprId> inside;                     // states after a part of a text over the loop
+  std::vector<std::pair<ExprId, bool>> verdicts;  // by successor, of ASCII bytes: few, of many bytes
   for (unsigned byte = 0; byte < 0x80; ++byte) {
     const ExprId next = row[class_of[byte]];
     if (next == ExprSet::kEmpty) continue;
-    std::int8_t& verdict = verdicts[class_of[byte]];
-    if (verdict == 0) {
-      verdict = returns(texts, next, excluded) ? 1 : -1;
-      if (verdict > 0) inside.push_back(next);
-      is_infinite = is_infinite || (verdict > 0 && includes(exprs_, next, texts));
+    auto verdict = std::ranges::find(verdicts, next, &std::pair<ExprId, bool>::first);
+    if (verdict == verdicts.end()) {
+      verdict = verdicts.insert(verdicts.end(), {next, returns(texts, next, excluded)});
+      if (verdict->second) inside.push_back(next);
+      is_infinite = is_infinite || (verdict->second && includes(exprs_, next, texts));
     }
-    if (verdict > 0) loop.bytes.insert(static_cast<std::uint8_t>(byte));
+    if (verdict->second) loop.bytes.insert(static_cast<std::uint8_t>(byte));
   }
   if (!is_infinite || !liveness_.live(texts)) return {};
   bool returned = false;

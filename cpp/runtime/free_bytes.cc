@@ -1,7 +1,8 @@
 #include "runtime/free_bytes.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
 
 #include "runtime/trie_walk.h"
 
@@ -9,7 +10,8 @@ namespace detent {
 namespace {
 
 constexpr std::size_t kMaxStates = 600;  // followed, in all searches
-constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes, or begins with a dead one
+constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes
+constexpr std::uint32_t kFewDead = 2;    // at most one trie node in kFewDead is below a byte that the start refuses
 constexpr std::uint64_t kMany = UINT32_MAX;
 
 // Searches the states after texts over classes of bytes. Lives for one call.
@@ -23,8 +25,10 @@ class FreeByteSearch {
         token_counts_(automaton.class_count()),
         is_free_(automaton.class_count(), true),
         is_dead_at_start_(automaton.class_count(), false),
-        death_(automaton.class_count(), Death::possible) {
+        death_(automaton.class_count(), Death::possible),
+        bytes_of_(automaton.class_count()) {
     for (unsigned byte = 0; byte < 256; ++byte) {
+      bytes_of_[automaton.class_of()[byte]].insert(static_cast<std::uint8_t>(byte));
       const auto tokens = vocabulary.tokens_with(static_cast<std::uint8_t>(byte));
       token_counts_[automaton.class_of()[byte]] += tokens ? tokens->size() : kMany;
     }
@@ -53,17 +57,15 @@ class FreeByteSearch {
 
   bool is_over() const {
     return state_count_ > kMaxStates || automaton_.work() - first_work_ > max_work_ ||
-           other_count_ > vocabulary_.size() / kFewOthers || dead_first_count_ > vocabulary_.trie().size() / kFewOthers;
+           other_count_ > vocabulary_.size() / kFewOthers || dead_first_count_ > vocabulary_.trie().size() / kFewDead;
   }
 
   // Follows the texts over the bytes that are free so far. Returns true if it found that some byte is not free: then
   // another search is needed.
   bool search(ExprId state, ExprId larger) {
     steps_ = {{state, larger, 0, 0}};
+    index_of_.clear();
     reaches_larger_ = false;
-    const auto key = [](ExprId x, ExprId y) { return std::uint64_t{x.value} << 32 | y.value; };
-    // Without the start: a byte that is dead there may be live when the same state is reached again.
-    std::unordered_set<std::uint64_t> seen;
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
       ++state_count_;
       const ExprId* row = automaton_.row(steps_[i].state);
@@ -83,8 +85,10 @@ class FreeByteSearch {
           return !is_over();
         }
         reaches_larger_ |= row[c] == larger_row[c];
-        if (row[c] == larger_row[c] || !seen.insert(key(row[c], larger_row[c])).second) continue;
-        steps_.push_back({row[c], larger_row[c], i, c});
+        if (row[c] == larger_row[c]) continue;
+        if (index_of_.try_emplace(key(row[c], larger_row[c]), steps_.size()).second) {
+          steps_.push_back({row[c], larger_row[c], i, c});
+        }
       }
     }
     return false;
@@ -137,18 +141,47 @@ class FreeByteSearch {
 
   FreeBytes found() {
     FreeBytes found;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const std::uint8_t byte_class = automaton_.class_of()[byte];
-      if (is_dead_at_start_[byte_class]) found.dead_first.insert(static_cast<std::uint8_t>(byte));
-      if (is_free_[byte_class]) continue;
-      ByteSet& set = death_[byte_class] == Death::assumed ? found.dead : found.others;
-      set.insert(static_cast<std::uint8_t>(byte));
+    ByteSet others;
+    for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+      const bool is_dead = death_[c] == Death::assumed;
+      if (is_dead_at_start_[c] && !is_dead) found.dead_first = found.dead_first | bytes_of_[c];
+      if (is_free_[c]) continue;
+      ByteSet& set = is_dead ? found.dead : others;
+      set = set | bytes_of_[c];
     }
     for (const Step& step : steps_) {
       found.completion_bound = std::max(found.completion_bound, automaton_.completion_bound(step.state));
     }
+    find_ways_out(others, found);
     return found;
   }
+
+  // Finds the other bytes that lead some state found to none of these (case 5), and the bytes before them.
+  void find_ways_out(const ByteSet& others, FreeBytes& found) {
+    std::vector<ByteSet> out(steps_.size()), before(steps_.size());  // by step
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const ExprId* row = automaton_.row(steps_[i].state);
+      const ExprId* larger_row = automaton_.row(steps_[i].larger);
+      for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
+        if (larger_row[c] == ExprSet::kEmpty) continue;
+        const auto next = index_of_.find(key(row[c], larger_row[c]));
+        if (next != index_of_.end()) {
+          before[next->second] = before[next->second] | bytes_of_[c];
+        } else if (row[c] != larger_row[c] || !found.dead.empty()) {  // a dead byte may be live in the larger language
+          out[i] = out[i] | (bytes_of_[c] & others);
+        }
+      }
+    }
+    others.each([&](std::uint8_t byte) {
+      OtherByte other{byte, {}, out[0].contains(byte)};
+      for (std::size_t i = 0; i < steps_.size(); ++i) {
+        if (out[i].contains(byte)) other.after = other.after | before[i];
+      }
+      if (other.leaves_start || !other.after.empty()) found.others.push_back(other);
+    });
+  }
+
+  static std::uint64_t key(ExprId state, ExprId larger) { return std::uint64_t{state.value} << 32 | larger.value; }
 
   const Vocabulary& vocabulary_;
   Automaton& automaton_;
@@ -158,14 +191,25 @@ class FreeByteSearch {
   std::vector<bool> is_free_;                // by class
   std::vector<bool> is_dead_at_start_;       // by class: the start refuses the byte
   std::vector<Death> death_;                 // by class
+  std::vector<ByteSet> bytes_of_;            // by class
   bool reaches_larger_ = false;              // some text leads both languages to one state
   std::uint64_t other_count_ = 0;            // at least the tokens that contain a byte that is not free
   std::uint64_t dead_first_count_ = 0;       // trie nodes of the tokens that begin with a byte that the start refuses
   std::size_t state_count_ = 0;
   std::vector<Step> steps_;
+  // By state and larger state. Without the start: a byte that is dead there may be live when it is reached again.
+  std::unordered_map<std::uint64_t, std::size_t> index_of_;
 };
 
 }  // namespace
+
+bool OtherByte::may_leave(std::string_view token) const {
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (static_cast<std::uint8_t>(token[i]) != byte) continue;
+    if (i == 0 ? leaves_start : after.contains(static_cast<std::uint8_t>(token[i - 1]))) return true;
+  }
+  return false;
+}
 
 std::optional<FreeBytes> find_free_bytes(const Vocabulary& vocabulary, Automaton& automaton, ExprId state,
                                          ExprId larger, std::int64_t max_work) {

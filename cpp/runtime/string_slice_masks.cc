@@ -151,7 +151,7 @@ std::shared_ptr<const Mask> SliceMasks::compute_excluding(ExprId prefix) {
   return builder.finish(exits.empty() ? tokens : ContextDependentTokens::without_exits(tokens, exits));
 }
 
-// Allows the tokens over free bytes that any string allows, and follows the tokens with other bytes.
+// Allows the tokens that any string allows, but for those that may leave the states found; follows these.
 std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix, std::int64_t max_work) {
   const ExprId any_string = analysis_.any_string_like(prefix);
   if (any_string == prefix) return nullptr;
@@ -165,12 +165,11 @@ std::shared_ptr<const Mask> SliceMasks::compute_from_any_string(ExprId prefix, s
   const auto refuse = [&builder](std::uint32_t id) { builder.refuse(id); };
   each_token_from(vocabulary_, free->dead_first, refuse);
   const std::vector<std::uint32_t> row = builder.row();
-  each_token_with(vocabulary_, free->dead, refuse);
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (!free->others.contains(static_cast<std::uint8_t>(byte))) continue;
-    const std::span<const std::uint32_t> tokens = *vocabulary_.tokens_with(static_cast<std::uint8_t>(byte));
+  if (!free->dead.empty()) each_token_with(vocabulary_, free->dead, refuse);
+  for (const OtherByte& other : free->others) {
+    const std::span<const std::uint32_t> tokens = *vocabulary_.tokens_with(other.byte);
     for (std::uint32_t id : tokens) {
-      if ((row[id >> 5] >> (id & 31) & 1) == 0) continue;
+      if ((row[id >> 5] >> (id & 31) & 1) == 0 || !other.may_leave(vocabulary_.bytes(id))) continue;
       const ExprId state = automaton_.advance(prefix, vocabulary_.bytes(id));
       if (state == ExprSet::kEmpty) {
         builder.refuse(id);
