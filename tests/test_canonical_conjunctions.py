@@ -12,7 +12,7 @@ import pytest
 
 import detent
 from detent.vocabulary.pretokenizer_regex import GPT2_PATTERN
-from tests.support.long_tests import mostly_long
+from tests.support.long_tests import long, mostly_long
 from tests.support.shared_data import needs_shared, real_vocabulary
 from tests.support.toy_bpe import SPLITS, vocabulary_of
 from tests.support.toy_tokenizers import LLAMA3, of_bytes, opened, spelled, split_by
@@ -49,6 +49,9 @@ LANGUAGES = {
     "characters": required(zip("äb日", "éc本", strict=True), r"[^\n]{1,40}"),
 }
 
+_SLOW = "excluded from a format"
+_BY_TIME = [*(name for name in LANGUAGES if name != _SLOW), long(_SLOW)]
+
 
 def is_part(text):
     """Return whether a text begins or ends inside a character."""
@@ -84,7 +87,7 @@ def check_walk(guide, vocabulary, rng, length, tokens):
         matcher.advance(rng.choice(texts))
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("name", _BY_TIME)
 @pytest.mark.parametrize("seed", mostly_long(range(8), always=1))
 def test_masks_are_the_steps(name, seed):
     vocabulary = detent.load_model().vocabulary
@@ -148,7 +151,7 @@ def check_budget(language, guide, budget, rng):
     assert language.accepts(text)
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("name", _BY_TIME)
 @pytest.mark.parametrize("seed", mostly_long(range(8), always=1))
 def test_budgets_hold(name, seed):
     guide = detent.compile(LANGUAGES[name], detent.load_model().vocabulary, canonical=True)

@@ -12,6 +12,7 @@ import pytest
 import detent
 from detent.tables.product import intersect
 from detent.testing import check_matcher
+from tests.support.long_tests import mostly_long
 from tests.support.table_constraints import FEW_BYTES, PATTERNS, TWO_ENDS, WITH_END
 from tests.support.toy_bpe import SPLITS, random_tokenizer, vocabulary_of
 
@@ -89,7 +90,7 @@ def walk(search: Search, matcher: Any, rng: random.Random, budget: int | None) -
         pair, spent = search.moves[pair][token], spent + 1
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", mostly_long(range(8), always=3))
 def test_with_a_language_as_plain_search_says(seed: int) -> None:
     rng = random.Random(seed)
     checked = 0
