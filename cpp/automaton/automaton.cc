@@ -29,10 +29,9 @@ Automaton::Automaton(const NodeRef& root, const Writable& writable, std::uint32_
       liveness_(
           known ? Liveness(exprs_, derivatives_, meter_, known->automaton.liveness_, known->automaton.compiled_.exprs)
                 : Liveness(exprs_, derivatives_, meter_)),
-      live_loops_(exprs_, derivatives_, liveness_),
+      live_loops_(exprs_, derivatives_, liveness_, meter_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
-      text_proof_(exprs_),
       horizon_(horizon) {
   const ForkGuard guard;
   if (limits.leaves_room) meter_.limit_total(limits.compile_steps());
@@ -76,10 +75,9 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
       exprs_(other.exprs_, other.compiled_, meter_),
       derivatives_(exprs_, meter_, other.derivatives_),
       liveness_(exprs_, derivatives_, meter_, other.liveness_, other.compiled_.exprs),
-      live_loops_(exprs_, derivatives_, liveness_),
+      live_loops_(exprs_, derivatives_, liveness_, meter_),
       alternatives_(exprs_, derivatives_, liveness_, live_loops_, meter_),
       completion_paths_(exprs_, derivatives_, liveness_, meter_),
-      text_proof_(exprs_),
       horizon_(other.horizon_),
       has_searches_(other.has_searches_),
       has_lists_(other.has_lists_),
@@ -309,7 +307,7 @@ const Automaton::LiveBytes& Automaton::find_live_bytes(ExprId state) {
   return *edit([&](ExprSet&, Derivatives&, Liveness&) {
     // Without guards, as in GBNF, a state may have many more alternatives than names and keywords: walks must not pass
     // them by while a language that needs too many states is to be refused.
-    const LiveLoops::Loop loop = exprs_[state].has_guard ? live_loops_.find(state) : LiveLoops::Loop{};
+    const LiveLoops::Loop loop = exprs_[state].has_guard ? live_loops_.find(state) : live_loops_.find_padded(state);
     const auto [found, is_new] = live_sets_.insert({loop.bytes, loop.completion_bound});
     if (is_new) meter_.allocate(sizeof(LiveBytes) + 40);
     slots_[state.value].live_bytes.store(&*found, std::memory_order_release);
@@ -376,7 +374,8 @@ std::uint32_t Automaton::search_completion_bound(ExprId state) {
 }
 
 bool Automaton::is_text(ExprId state) {
-  return exprs_[state].is_text || edit([&](ExprSet&, Derivatives&, Liveness&) { return text_proof_.is_text(state); });
+  return exprs_[state].is_text ||
+         edit([&](ExprSet&, Derivatives&, Liveness& liveness) { return liveness.text_proof().is_text(state); });
 }
 
 void Automaton::add_work(std::int64_t steps) {

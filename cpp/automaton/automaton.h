@@ -25,7 +25,6 @@
 #include "automaton/completion_paths.h"
 #include "automaton/live_loops.h"
 #include "automaton/liveness.h"
-#include "automaton/text_proof.h"
 #include "base/fork_guard.h"
 #include "base/limits.h"
 #include "base/stable_vector.h"
@@ -298,7 +297,6 @@ class Automaton {
   LiveLoops live_loops_;
   Alternatives alternatives_;
   CompletionPaths completion_paths_;
-  TextProof text_proof_;
   std::uint32_t horizon_;
   std::unordered_map<const ExprId*, std::uint8_t> bytes_of_completions_;  // by row
   bool has_searches_ = false;

@@ -8,11 +8,15 @@
 //    form (.*a.{10} | ...) & ~(.*b.{11} | finite languages). So the core drops the finite operands of a union that is
 //    excluded. Say that some byte leads the core back to a superset of itself. Then repeats of this byte before a
 //    string of the core give strings that are longer than all strings of the dropped operands.
+// 5. Beside a condition, a text over the loop is followed by a padding, which makes the condition forget it
+//    (padding.h).
 #include "automaton/live_loops.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "automaton/conjuncts.h"
 #include "automaton/inclusion.h"
 #include "base/utf8_position.h"
 #include "expr/json_string.h"
@@ -32,6 +36,7 @@ constexpr std::size_t kMaxCharacters = 16;     // states inside the characters o
 
 LiveLoops::Loop LiveLoops::find(ExprId state) {
   if (exprs_[state].op == Op::union_of && exprs_[state].has_guard) return find_largest(state);
+  if (const Loop padded = find_padded(state); !padded.bytes.empty()) return padded;
   const Root root = root_of(state);
   if (root.excluded > kMaxExcluded) return {};
   Loop loop = loop_of(root.texts);
@@ -39,6 +44,30 @@ LiveLoops::Loop LiveLoops::find(ExprId state) {
   if (rest == Liveness::kDead) return {};
   loop.completion_bound = saturating_add(std::max(loop.completion_bound, root.excluded + 1), root.escape + rest);
   loop.keeps_all = loop.keeps_all && root.texts == split_first(exprs_, state).first;
+  return loop;
+}
+
+LiveLoops::Loop LiveLoops::find_padded(ExprId state) {
+  if (exprs_[state].op != Op::intersection) return {};
+  std::vector<ExprId> texts, conditions;  // texts: what is conditioned, and all texts over the alphabet
+  ByteSet bytes = ByteSet::all();
+  for (ExprId operand : operands_of(exprs_, state, Op::intersection)) {
+    const bool is_condition = exprs_[operand].op == Op::complement;
+    if (is_condition && !is_self_contained(exprs_[operand])) return {};
+    (is_condition ? conditions : texts).push_back(operand);
+    if (is_condition) continue;
+    const Loop loop = find(operand);
+    if (!loop.keeps_all) return {};
+    bytes = bytes & loop.bytes;
+  }
+  const std::optional<Paddings::Padding> padding = paddings_.find(conditions, bytes);
+  if (!padding) return {};
+  texts.push_back(padding->rest);
+  const std::uint32_t bound = liveness_.bound(exprs_.intersection(std::move(texts)));
+  if (bound == Liveness::kDead) return {};
+  Loop loop;
+  loop.bytes = loop.first = padding->safe;
+  loop.completion_bound = saturating_add(bound, padding->length);
   return loop;
 }
 
@@ -82,6 +111,13 @@ void LiveLoops::mark_live(ExprId state, const ExprId* row) {
     const ExprId next = row[derivatives_.class_of()[byte]];
     if (!is_unknown(next)) return;
     liveness_.set_bound(next, saturating_add(loop.completion_bound, byte < 0x80 ? 0 : kMaxContinuationBytes));
+  });
+  any_successor(row, derivatives_.class_count(), [&](std::uint32_t c) {
+    if (!is_unknown(row[c])) return false;
+    if (const Loop padded = find_padded(row[c]); !padded.bytes.empty()) {
+      liveness_.set_bound(row[c], padded.completion_bound);
+    }
+    return false;
   });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "automaton/liveness.h"
+#include "automaton/padding.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 
@@ -17,8 +18,8 @@ namespace detent {
 
 class LiveLoops {
  public:
-  LiveLoops(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness)
-      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness) {}
+  LiveLoops(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
+      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), paddings_(exprs, derivatives, meter) {}
 
   // The bytes of a loop: ASCII bytes, and lead bytes in UTF-8. After any text of characters that begin with one of
   // them, the state has a completion of at most `completion_bound` bytes.
@@ -30,6 +31,8 @@ class LiveLoops {
   };
   // Returns the loop of a live state that its form shows; it may be empty. Cost: at the first visit, some rows.
   Loop find(ExprId state);
+  // The same of `g & condition`, by the loop of g and a padding of the condition (padding.h). Empty for others.
+  Loop find_padded(ExprId state);
   // A bound on the shortest completion after any text inside the JSON string that a live state begins with. Nothing if
   // it begins with none, or if its loop lacks some character.
   std::optional<std::uint32_t> bound_after_any_text(ExprId state);
@@ -68,6 +71,7 @@ class LiveLoops {
   ExprSet& exprs_;
   Derivatives& derivatives_;
   Liveness& liveness_;
+  Paddings paddings_;
   std::unordered_map<std::uint32_t, Core> cores_;  // by texts: states share them before different rests
   std::unordered_map<std::uint32_t, Loop> loops_;
 };

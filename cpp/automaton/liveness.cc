@@ -251,7 +251,7 @@ std::optional<std::uint32_t> Liveness::length_by_bytes(ExprId id) {
 }
 
 // Whether the form shows that an operand of an intersection has only texts that another operand excludes, as in
-// x & ~(x | y). A search would visit all states of y.
+// x & ~(x | y). A search would visit all states of y; and of a grammar that calls itself, states without end.
 bool Liveness::excludes_itself(ExprId id) {
   constexpr std::size_t kMany = 64;  // operands, whose pairs would drop each other from what is remembered
   if (exprs_[id].op != Op::intersection) return false;
@@ -262,6 +262,9 @@ bool Liveness::excludes_itself(ExprId id) {
   return std::ranges::any_of(operands, [&](ExprId excluding) {
     if (exprs_[excluding].op != Op::complement) return false;
     const ExprId excluded = exprs_[excluding].part();
+    if (excluded == exprs_.all_texts()) {
+      return std::ranges::any_of(operands, [this](ExprId each) { return text_proof_.is_text(each); });
+    }
     if (operands.size() < kMany) meter_.step(std::ssize(operands) / 4);  // a look-up takes a quarter of a step
     return std::ranges::any_of(operands, [&](ExprId each) { return each != excluding && is_included(excluded, each); });
   });

@@ -22,6 +22,7 @@
 #include "automaton/character_counts.h"
 #include "automaton/escaped_lengths.h"
 #include "automaton/known_texts.h"
+#include "automaton/text_proof.h"
 #include "automaton/witness_text.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
@@ -38,6 +39,7 @@ class Liveness {
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
         known_texts_(exprs, derivatives, meter),
+        text_proof_(exprs),
         witness_text_(exprs, derivatives, meter) {}
 
   // Starts with the lengths that `other` has for its first `size` expressions; `exprs` has the same ones.
@@ -48,6 +50,7 @@ class Liveness {
         character_counts_(exprs),
         escaped_lengths_(exprs, meter),
         known_texts_(exprs, derivatives, meter),
+        text_proof_(exprs),
         witness_text_(exprs, derivatives, meter),
         lengths_(other.lengths_),
         bounds_(other.bounds_) {
@@ -58,6 +61,7 @@ class Liveness {
   // A call that reaches a limit memoises nothing.
   bool live(ExprId state) { return bound(state) != kDead; }
   Derivatives& derivatives() { return derivatives_; }
+  TextProof& text_proof() { return text_proof_; }
   CharacterCounts& character_counts() { return character_counts_; }
   // Whether live() takes no search.
   bool is_known(ExprId state) const { return known(state, Use::bounds) != kUnknown; }
@@ -159,6 +163,7 @@ class Liveness {
   CharacterCounts character_counts_;
   EscapedLengths escaped_lengths_;
   KnownTexts known_texts_;
+  TextProof text_proof_;
   WitnessText witness_text_;
   Use use_ = Use::lengths;                              // of the call
   std::vector<std::uint32_t> lengths_;                  // by expression

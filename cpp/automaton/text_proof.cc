@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "expr/json_string.h"
-
 namespace detent {
 
 bool TextProof::is_text(ExprId id, int depth) {
@@ -23,7 +21,9 @@ bool TextProof::find(ExprId id, int depth) {
   }
   const Expr& expr = exprs_[id];
   switch (expr.op) {
-    case Op::repeat: return is_text_part(expr.part());
+    case Op::repeat:
+    case Op::json_escaped:
+      return is_text_part(expr.part());  // an escape is ASCII, and `part` what follows the character
     case Op::rule: {
       // A text of the rule contains shorter ones of the rule. So by induction, the rule counts as text inside itself.
       known_[id.value] = true;
@@ -34,8 +34,6 @@ bool TextProof::find(ExprId id, int depth) {
     case Op::union_of:
     case Op::unordered: return std::ranges::all_of(exprs_.operands(id), is_text_part);
     case Op::intersection: return std::ranges::any_of(exprs_.operands(id), is_text_part);
-    case Op::json_escaped:
-      return escape_position_of(expr.escape_position()) == EscapePosition::text && is_text_part(expr.part());
     case Op::ordered: {
       const OrderedMembers& members = exprs_.ordered_members(id);
       return is_text_part(members.separator) && is_text_part(members.others) &&
