@@ -3,11 +3,10 @@
 // `~(.* a .{30} b .*)` has 2^31 states, and in each of them a text may end. But a JSON text must go on with
 // `","bio":...`, of which the condition may refuse the `b`. A search for a completion of each state would take seconds.
 //
-// Idea: the letter x, read 31 times, ends all matches that have begun. Write the excluded texts as a union of
-// sequences.
+// Idea: the letter x, read 31 times, ends all partial matches. Write the excluded texts as a union of sequences.
 //   1. Texts lead to few sequences, here 32. What is excluded in any state is a union of some of them.
-//   2. Reading x leads all of them together to fewer and fewer sequences; after 31 times to `.* a .{30} b .*`, the
-//   rest.
+//   2. Reading x leads all of them together to fewer and fewer sequences; after 31 times to the rest,
+//      `.* a .{30} b .*`.
 //   3. Derivatives are monotone: after 31 times x, each state excludes at most the texts of the rest.
 // So a text of g that the rest does not exclude, with 31 times x before it, completes `g & condition` for each
 // condition that is alive, where x leads g back to a superset of itself.

@@ -22,7 +22,7 @@ from detent.sources.json_schema.assertions.formulas import (
     MemberValue,
 )
 from detent.sources.json_schema.parse.schema_node import NegatedSchema
-from detent.sources.json_schema.solve import member_sets
+from detent.sources.json_schema.solve import member_sets, merged_terms
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
 
 NAMES = "abc"
@@ -116,7 +116,7 @@ def _holds(atom: Formula, instance: dict[str, Any]) -> bool:
 def test_random_terms(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random conjunctions of atoms hold of the same objects when they are merged."""
     plans: list[ObjectPlan] = []
-    merge = member_sets.merged_terms
+    merge = merged_terms.merged_terms
     monkeypatch.setattr(member_sets, "merged_terms", lambda plan, terms: plans.append(plan) or merge(plan, terms))
     kinds = [{"const": 1}, {"type": "string"}]
     either = [{"properties": {name: kind}, "required": ["c"]} for name in "ab" for kind in kinds]
@@ -151,7 +151,7 @@ def test_random_terms(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_terms_that_differ_in_one_member_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a, and with a string: two terms for each condition on b, and one of them is both."""
     counts: list[tuple[int, int]] = []
-    merge = member_sets.merged_terms
+    merge = merged_terms.merged_terms
 
     def counted(plan: Any, terms: Any) -> Any:
         found = merge(plan, terms)
