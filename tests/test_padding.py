@@ -46,14 +46,13 @@ def is_live(text: str, end: str, pattern: str) -> bool:
         return False
     if "!" in text:
         letters, _, rest = text.rpartition("!")
-        tails = ["!" + "".join(tail) for size in range(8) for tail in itertools.product("ab", repeat=size)]
-        return any(
-            tail.startswith("!" + rest) and re.fullmatch(ENDS[end], tail) and allows(letters, tail, pattern)
-            for tail in tails
-        )
+        return any(tail.startswith("!" + rest) and allows(letters, tail, pattern) for tail in tails(end))
+    dead = known_dead(end, pattern)
     seen, pending = {text[-WINDOW:]}, [text[-WINDOW:]]
     while pending:
         letters = pending.pop()
+        if letters in dead:
+            continue
         if is_live(letters + "!", end, pattern):
             return True
         for letter in "abx":
@@ -61,12 +60,28 @@ def is_live(text: str, end: str, pattern: str) -> bool:
             if after not in seen and allows(letters, letter, pattern):
                 seen.add(after)
                 pending.append(after)
+    dead |= seen
     return False
 
 
+@cache
+def known_dead(end: str, pattern: str) -> set[str]:
+    """The last letters of texts without an end, filled by is_live."""
+    return set()
+
+
+@cache
+def tails(end: str) -> list[str]:
+    every = ("!" + "".join(tail) for size in range(8) for tail in itertools.product("ab", repeat=size))
+    return [tail for tail in every if re.fullmatch(ENDS[end], tail)]
+
+
+@cache
 def allows(letters: str, added: str, pattern: str) -> bool:
     """Whether no match ends in what is added."""
-    window = letters[-WINDOW:] + added
+    if len(letters) > WINDOW:
+        return allows(letters[-WINDOW:], added, pattern)
+    window = letters + added
     return not any(
         re.search(f"(?:{pattern})$", window[:length], re.DOTALL)
         for length in range(len(window) - len(added) + 1, len(window) + 1)

@@ -76,8 +76,9 @@ const Paddings::Family& Paddings::find_family(const Sequences& sequences, const 
   const ByteSet ascii = ByteSet::range(0, 0x7F), continuations = ByteSet::range(0x80, 0xBF);
   Family& family = families_.emplace_back();
   family.bytes = bytes;
-  ByteSet safe = bytes & ascii;
-  if (close(sequences, safe, kMaxSequences, family.all, safe)) {
+  const ByteSet plain = bytes & ascii;
+  ByteSet safe = plain;
+  if (close(sequences, plain, kMaxSequences, family.all, safe)) {
     // Inside the characters of a class beyond ASCII, such as \w, there may be hundreds of sequences.
     Sequences wide;
     ByteSet wide_safe = bytes;
