@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "expr/lengths.h"
 #include "expr/special.h"
 #include "runtime/item_budget.h"
 #include "runtime/trie_walk.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr std::int64_t kMaxWork = 40'000;
 // The same where alternatives decide what is left.
 constexpr std::int64_t kLittleWork = 4'000;
+// Bytes by which the next item may be longer than the shortest one, so that it repeats none.
+constexpr std::uint32_t kMoreForItems = 16;
 
 // The state after bytes, from a state that lacks the text of the item that is being read, and lacks it, too.
 ExprId after_any_text(Automaton& automaton, ExprId state, std::string_view bytes) {
@@ -182,9 +185,10 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   }
   const std::shared_ptr<const Mask> mask = mask_of(at);
   write(*mask, at, row);
-  // The completion bound of a shared mask is valid only if clamping has kept all lengths.
-  if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && mask->max_completion_bound() <= tokens_after)
-    return false;
+  // The completion bound of a shared mask is valid only if clamping has kept all lengths. It leaves the texts of items
+  // out: after a token such as `],[`, the shortest completion may repeat the item that the token ends.
+  const std::uint32_t bound = saturating_add(mask->max_completion_bound(), automaton_.has_lists() ? kMoreForItems : 0);
+  if (has_every_byte() && automaton_.clamping_keeps_lengths(at) && bound <= tokens_after) return false;
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
     return true;
   if (budget_.all_fit(at, tokens_after)) return false;
