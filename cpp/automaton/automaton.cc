@@ -306,7 +306,7 @@ const ByteSet& Automaton::find_self_loop_bytes(ExprId state) {
 const Automaton::LiveBytes& Automaton::find_live_bytes(ExprId state) {
   return *edit([&](ExprSet&, Derivatives&, Liveness&) {
     // Without guards, as in GBNF, a state may have many more alternatives than names and keywords: walks must not pass
-    // them by while a language that needs too many states is to be refused.
+    // them by while a language that needs too many states is to be refused. A padding is proved for all texts at once.
     const LiveLoops::Loop loop = exprs_[state].has_guard ? live_loops_.find(state) : live_loops_.find_padded(state);
     const auto [found, is_new] = live_sets_.insert({loop.bytes, loop.completion_bound});
     if (is_new) meter_.allocate(sizeof(LiveBytes) + 40);

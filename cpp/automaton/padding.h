@@ -9,7 +9,7 @@
 //      `.* a .{30} b .*`.
 //   3. Derivatives are monotone: after 31 times x, each state excludes at most the texts of the rest.
 // So a text of g that the rest does not exclude, with 31 times x before it, completes `g & condition` for each
-// condition that is alive, where x leads g back to a superset of itself.
+// condition that is live, where x leads g back to a superset of itself.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Paddings {
   std::optional<Padding> find(std::span<const ExprId> conditions, const ByteSet& bytes);
 
  private:
-  using Sequences = std::vector<ExprId>;  // ascending
+  using Sequences = std::vector<ExprId>;
   // The sequences to which texts over some bytes lead from each of them.
   struct Family {
     ByteSet bytes;
