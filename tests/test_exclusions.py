@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -147,3 +148,11 @@ def check(node: _core.Node, texts: set[str]) -> None:
         elif state:
             text = prefix + dfa.shortest_completion(state).decode()
             assert len(text) > LENGTH
+
+
+def test_bytes_outside_texts() -> None:
+    """What is no UTF-8 of a rule that calls itself: live where the rule has such bytes, dead where its form has none."""
+    even = gbnf('root ::= "" | "b" root "b"')
+    assert ((detent.byte_class(b"a\xff") + even) & ~detent.text()).shortest() == b"\xff"
+    with pytest.raises(detent.EmptyLanguageError):
+        ((detent.byte_class(b"a") + even) & ~detent.text()).shortest()
