@@ -151,7 +151,7 @@ def check(node: _core.Node, texts: set[str]) -> None:
 
 
 def test_bytes_outside_texts() -> None:
-    """What is no UTF-8 of a rule that calls itself: live where the rule has such bytes, dead where its form has none."""
+    """What is no UTF-8 of a rule that calls itself: live where it has such bytes, dead where its form has none."""
     even = gbnf('root ::= "" | "b" root "b"')
     assert ((detent.byte_class(b"a\xff") + even) & ~detent.text()).shortest() == b"\xff"
     with pytest.raises(detent.EmptyLanguageError):
