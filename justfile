@@ -29,7 +29,7 @@ test *arguments:
 
 # Run the tests of the playground and of pages in a real browser: apt-get install chromium; pip install --group browser
 browser *arguments:
-    {{ python }} -m pytest -m browser tests/serve tests/test_pictures_browser.py tests/test_pages_browser.py "$@"
+    {{ python }} -m pytest -m browser tests/serve tests/test_pictures_browser.py tests/test_pages_browser.py tests/sources/json_schema/test_ecma.py "$@"
 
 # Run the tests of an engine in an environment of its own: llama-cpp, mlx, onnxruntime, outlines, sglang or vllm
 engine name:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 
 import detent
-from detent.errors import SchemaError, UnsupportedError
+from detent.errors import UnsupportedError
 from detent.sources.json_schema.python_types.rust_patterns import as_ecma_pattern
 
 pydantic = pytest.importorskip("pydantic")
@@ -32,6 +32,19 @@ CLASSES = [
         "[-a]",
     ),
     *("[a-]", "[^-a-]", "[]-]", r"[a-c\-]", r"[\[\]]", "[.(?P<]", "[{1}]", r"[\d.]", "(?P<name>a)", "(?:a|b)"),
+]
+CASED = [
+    "(?i)k",
+    "(?i:[^k])",
+    r"(?i:\w)",
+    r"(?i)\W",
+    r"(?i)[^\W_]",
+    "(?i:[a-z])",
+    "(?i)ß",
+    "(?i)i",
+    r"(?i:\p{Lu})",
+    "(?i)(?-i)a",
+    "(?i:.)",
 ]
 OTHERS = [r"\b", r"\B", r"\A", r"\z", "^", "$", "a{1,2}", r"\w{ 2 }", "a*", "_"]
 CHARACTERS = [*"aAb1_- .é٣\u0301\u200c\u2028\n\r\t\xa0\ufeff\u2167²日[](?P<&~{}\x07\x85\U0001f600"]
@@ -58,6 +71,11 @@ def test_each_class_has_the_characters_of_pydantic(pattern: str) -> None:
     check_texts(f"^{pattern}$", CHARACTERS)
 
 
+@pytest.mark.parametrize("pattern", CASED)
+def test_case_is_ignored_as_in_pydantic(pattern: str) -> None:
+    check_texts(f"^{pattern}$", [*CHARACTERS, *"kKsSßſẞiIıσςΣ", "\u0130", "\u212a", "ss"])
+
+
 @pytest.mark.parametrize("pattern", OTHERS)
 def test_each_assertion_and_repeat_is_that_of_pydantic(pattern: str) -> None:
     check_texts(pattern, ["", *CHARACTERS, *map("".join, itertools.product("aé_ 1", repeat=2))])
@@ -75,7 +93,10 @@ def test_random_patterns_take_the_texts_of_pydantic(seed: int) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["[[:alpha:]]", "[a[bc]]", "[a-z&&[^b]]", "[a-z--b]", "[a~~b]", "[]--a]", r"[^\w&&a]", r"\<a", r"\b{start}a"],
+    [
+        *("[[:alpha:]]", "[a[bc]]", "[a-z&&[^b]]", "[a-z--b]", "[a~~b]", "[]--a]", r"[^\w&&a]", r"\<a", r"\b{start}a"),
+        *("(?s).", "(?m:^a)", "(?U)a*", "(?i-u:a)", r"(?i)\P{Lu}"),
+    ],
 )
 def test_what_only_rust_reads_is_refused(pattern: str) -> None:
     with pytest.raises(UnsupportedError, match="Rust's"):
@@ -85,7 +106,7 @@ def test_what_only_rust_reads_is_refused(pattern: str) -> None:
 
 
 def test_a_comment_may_have_a_bracket() -> None:
-    with pytest.raises(SchemaError, match="an unknown kind of group"):
+    with pytest.raises(UnsupportedError, match="flags of Rust's"):
         detent.json_schema(adapter("(?x)^a # [ x"))
 
 

@@ -25,7 +25,7 @@ __all__ = ["pattern_node"]
 
 _ANYTHING: Item = (op.MAX_REPEAT, (0, op.MAXREPEAT, Body([(op.IN, [(op.NEGATE, None)])])))
 _LOOKAHEAD, _LOOKBEHIND = 1, -1
-_LOOKS = re.compile(r"[\^$]|\\[bB]|\(\?(?!:)")
+_LOOKS = re.compile(r"[\^$]|\\[bB]|\(\?<?[=!]")
 
 # Some 2 MB at most in common use; longer patterns seldom recur within a process.
 _CACHED_PATTERNS, _CACHED_LENGTH = 1000, 1000
@@ -60,7 +60,7 @@ def pattern_node(pattern: str, *, limits: Limits | None = None) -> _core.Node:
     PatternSyntaxError
         The pattern is malformed; the message shows where, `offset` is the character.
     UnsupportedError
-        It has a back-reference, or flags inside.
+        It has a back-reference.
     LimitError
         A limit was reached, or a repeat count is above 2**32 - 2.
     ArgumentError

@@ -16,12 +16,12 @@ from detent.sources.diagnostics import pattern_error
 from detent.sources.regex.characters import Property, has_property
 from detent.sources.regex.parser import Item, op
 
-__all__ = ["ANY_BUT_LINE_ENDS", "Escapes", "malformed"]
+__all__ = ["ANY_BUT_LINE_ENDS", "LINE_ENDS", "Escapes", "malformed"]
 
-ANY_BUT_LINE_ENDS: Item = (
-    op.IN,
-    [(op.NEGATE, None), (op.LITERAL, 0x0A), (op.LITERAL, 0x0D), (op.RANGE, (0x2028, 0x2029))],
-)
+LINE_ENDS: list[Item] = [(op.LITERAL, 0x0A), (op.LITERAL, 0x0D), (op.RANGE, (0x2028, 0x2029))]
+"""The items of a class of the characters that end a line."""
+
+ANY_BUT_LINE_ENDS: Item = (op.IN, [(op.NEGATE, None), *LINE_ENDS])
 """The dot."""
 
 # WhiteSpace and LineTerminator: ECMA-262, tables 34 and 35.

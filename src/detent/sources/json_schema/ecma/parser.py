@@ -3,6 +3,9 @@ r"""ECMA-262 regular expressions as the tree that `detent.sources.regex.translat
 One pass with an explicit stack of open groups. The grammar is that of the flag u. Some errors of that grammar have a
 meaning in Annex B of ECMA-262 and have long been used in schemas, so that meaning is taken: a brace or a closing
 bracket that stands for itself, `[\w-.]`, a repeated lookahead, punctuation after a needless backslash.
+
+Modifiers are those of ECMA-262 from 2025 on, `(?i:...)`, `(?s-i:...)`. Schemas that other engines read, such as Go's,
+also have `(?i)`: it holds up to the end of the group that it stands in, as it does there.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import NoReturn, TypeAlias
 from detent.errors import LimitError, UnsupportedError
 from detent.limits import Limits
 from detent.sources.diagnostics import pattern_error
-from detent.sources.json_schema.ecma.escapes import ANY_BUT_LINE_ENDS, Escapes, malformed
+from detent.sources.json_schema.ecma.escapes import ANY_BUT_LINE_ENDS, LINE_ENDS, Escapes, malformed
+from detent.sources.json_schema.ecma.ignore_case import any_case, class_of_any_case, word_of_any_case
 from detent.sources.regex.parser import Item, op
 
 __all__ = ["START", "STOP", "Body", "Branches", "parse"]
@@ -40,7 +44,7 @@ Branches: TypeAlias = tuple[None, list[Body]]
 _PLAIN = re.compile(r"[^\\^$.*+?()\[\]{}|]+")
 _REPEAT = re.compile(r"(?:([*+?])|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _OPENING = re.compile(r"\((?:\?(?::|=|!|<=|<!|<[A-Za-z_$\x80-\U0010ffff][\w$]*>))?")
-_MODIFIERS = re.compile(r"\(\?[ims]*-?[ims]*[:)]")
+_MODIFIERS = re.compile(r"\(\?([ims]*)(-?)([ims]*)([:)])")
 _COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _MOST = 2**32 - 2
 
@@ -63,7 +67,7 @@ def parse(pattern: str, limits: Limits) -> Body:
     PatternSyntaxError
         The pattern is malformed.
     UnsupportedError
-        A back-reference, or flags inside the pattern.
+        A back-reference.
     LimitError
         Groups are nested too deep, parts are too many, or a repeat count is too large.
     """
@@ -72,10 +76,11 @@ def parse(pattern: str, limits: Limits) -> Body:
 
 @dataclass(slots=True)
 class _Group:
-    """A group that is open: its alternatives so far, and how and where it was opened."""
+    """A group that is open: its alternatives so far, how and where it was opened, the letters of its modifiers."""
 
     opening: str
     offset: int
+    flags: frozenset[str]
     branches: list[Body] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
 
@@ -86,7 +91,7 @@ class _Parser:
         self.limits = limits
         self.escapes = Escapes(pattern)
         self.parts = 0
-        self.stack = [_Group("", 0)]
+        self.stack = [_Group("", 0, frozenset())]
         # Whether a repeat may come next: it needs an item that is one.
         self.repeatable = False
 
@@ -96,7 +101,11 @@ class _Parser:
             plain = _PLAIN.match(pattern, index)
             if plain:
                 index = plain.end()
-                self.stack[-1].items.extend([(op.LITERAL, ord(character)) for character in plain[0]])
+                code_points = map(ord, plain[0])
+                if "i" in self.stack[-1].flags:
+                    self.stack[-1].items.extend(map(any_case, code_points))
+                else:
+                    self.stack[-1].items.extend([(op.LITERAL, code_point) for code_point in code_points])
                 self.repeatable = True
                 continue
             index = self.special(pattern[index], index)
@@ -123,26 +132,50 @@ class _Parser:
             self.stack[-1].branches.append(_body(items))
             self.stack[-1].items = []
         elif character == ".":
-            items.append(ANY_BUT_LINE_ENDS)
+            items.append((op.IN, [(op.NEGATE, None)]) if "s" in self.stack[-1].flags else ANY_BUT_LINE_ENDS)
         elif character in "^$":
-            items.append(START if character == "^" else STOP)
+            items.append(self.anchor(character))
         else:  # ] or }
             items.append((op.LITERAL, ord(character)))
         return index + 1
 
+    def literal(self, code_point: int) -> Item:
+        return any_case(code_point) if "i" in self.stack[-1].flags else (op.LITERAL, code_point)
+
+    def anchor(self, character: str) -> Item:
+        """Return the item of `^` or `$`: with the flag m, a line end may be before (or behind) it."""
+        edge, direction = (START, -1) if character == "^" else (STOP, 1)
+        if "m" not in self.stack[-1].flags:
+            return edge
+        choice: Branches = (None, [Body([edge]), Body([(op.IN, LINE_ENDS)])])
+        return op.ASSERT, (direction, Body([(op.BRANCH, choice)]))
+
     def escape(self, index: int) -> int:
         items, letter = self.stack[-1].items, self.pattern[index + 1 : index + 2]
         if letter in ("b", "B"):
-            items.append((op.AT, op.AT_BOUNDARY) if letter == "b" else _no_boundary())
+            items.append(self.boundary(letter))
             self.repeatable = False
             return index + 2
         meaning, end = self.escapes.read(index)
         if isinstance(meaning, int) and 0xD800 <= meaning <= 0xDFFF:
             what = f"U+{meaning:04X} is half of a surrogate pair, which no text holds"
             raise pattern_error(UnsupportedError, what, self.pattern, index, r"write the character: \u{1F600}")
-        items.append((op.LITERAL, meaning) if isinstance(meaning, int) else (op.IN, meaning))
+        items.append(self.literal(meaning) if isinstance(meaning, int) else (op.IN, self.in_case(meaning)))
         self.repeatable = True
         return end
+
+    def in_case(self, items: list[Item]) -> list[Item]:
+        """Return the items of a class without its negation, closed under case where case is ignored."""
+        return class_of_any_case(items) if "i" in self.stack[-1].flags else items
+
+    def boundary(self, letter: str) -> Item:
+        if "i" in self.stack[-1].flags:
+            word: Item = (op.IN, [(op.RANGE, pair) for pair in word_of_any_case()])
+        elif letter == "b":
+            return op.AT, op.AT_BOUNDARY
+        else:
+            word = (op.IN, [(op.CATEGORY, op.CATEGORY_WORD)])
+        return _boundary(word, letter == "b")
 
     def repeat(self, character: str, index: int) -> int:
         found = _REPEAT.match(self.pattern, index)
@@ -190,7 +223,27 @@ class _Parser:
     def open(self, index: int) -> int:
         found = _OPENING.match(self.pattern, index)
         if not found or self.pattern.startswith("?", found.end()):
+            return self.modifiers(index)
+        self.enter(found[0], index, self.stack[-1].flags)
+        return found.end()
+
+    def modifiers(self, index: int) -> int:
+        """Read `(?i-s:`, which opens a group, or `(?i-s)`, which holds up to the end of the group around it."""
+        found = _MODIFIERS.match(self.pattern, index)
+        if not found or not found[1] + found[3]:
             self.refuse_opening(index)
+        letters = found[1] + found[3]
+        if len(set(letters)) < len(letters):
+            self.malformed("a modifier twice", index, "write each of i, m and s once")
+        flags = self.stack[-1].flags.union(found[1]).difference(found[3])
+        if found[4] == ":":
+            self.enter("(?:", index, flags)
+        else:
+            self.stack[-1].flags = flags
+            self.repeatable = False
+        return found.end()
+
+    def enter(self, opening: str, index: int, flags: frozenset[str]) -> None:
         if len(self.stack) > self.limits.depth:
             raise LimitError(
                 f"the pattern nests groups more than {self.limits.depth} deep, at character {index}; "
@@ -201,17 +254,14 @@ class _Parser:
                 limit=self.limits.depth,
             )
         self.count_part()
-        self.stack.append(_Group(found[0], index))
+        self.stack.append(_Group(opening, index, flags))
         self.repeatable = False
-        return found.end()
 
     def refuse_opening(self, index: int) -> NoReturn:
-        if _MODIFIERS.match(self.pattern, index):
-            what, remedy = "flags inside a pattern are not supported", "write both cases out, as in [Aa]"
-            raise pattern_error(UnsupportedError, what, self.pattern, index, remedy)
         if self.pattern.startswith("(?P<", index):
             self.malformed("a group of Python's re", index, "ECMA-262 writes a named group (?<name>...)")
-        self.malformed("an unknown kind of group", index, "groups are (...), (?:...), (?<name>...), (?=...), (?!...)")
+        kinds = "(...), (?:...), (?<name>...), (?=...), (?!...), (?<=...), (?<!...), (?ims-ims:...)"
+        self.malformed("an unknown kind of group", index, f"groups are {kinds}")
 
     def close_group(self, index: int) -> None:
         if len(self.stack) == 1:
@@ -240,8 +290,9 @@ class _Parser:
     def character_class(self, index: int) -> int:
         pattern, offset, size = self.pattern, index + 1, len(self.pattern)
         found: list[Item] = []
+        negation: list[Item] = []
         if pattern.startswith("^", offset):
-            found.append((op.NEGATE, None))
+            negation = [(op.NEGATE, None)]
             offset += 1
         while not pattern.startswith("]", offset):
             if offset >= size:
@@ -261,7 +312,8 @@ class _Parser:
                 for part in (low, ord("-"), high):
                     found.extend([(op.LITERAL, part)] if isinstance(part, int) else part)
             offset = end
-        self.stack[-1].items.append((op.IN, found) if found else (op.FAILURE, None))
+        items = negation + self.in_case(found)
+        self.stack[-1].items.append((op.IN, items) if items else (op.FAILURE, None))
         self.repeatable = True
         return offset + 1
 
@@ -307,9 +359,14 @@ def _inside(item: Item) -> list[Body]:
     return [value[2]] if kind is op.MAX_REPEAT and value[1] == 1 else []
 
 
-def _no_boundary() -> Item:
-    r"""Return `\B`: a word character on both sides, or on none. Unlike Python's, it holds in the empty text."""
-    word: Item = (op.IN, [(op.CATEGORY, op.CATEGORY_WORD)])
-    both = [(kind, (direction, Body([word]))) for kind in (op.ASSERT, op.ASSERT_NOT) for direction in (-1, 1)]
-    choice: Branches = (None, [Body(both[:2]), Body(both[2:])])
+def _boundary(word: Item, differs: bool) -> Item:
+    r"""Return `\b` or `\B`: word characters on one side, or on both sides or none.
+
+    Unlike Python's, `\B` holds in the empty text.
+    """
+    behind, ahead = (
+        {held: (op.ASSERT if held else op.ASSERT_NOT, (direction, Body([word]))) for held in (True, False)}
+        for direction in (-1, 1)
+    )
+    choice: Branches = (None, [Body([behind[held], ahead[held != differs]]) for held in (True, False)])
     return op.SUBPATTERN, (None, 0, 0, Body([(op.BRANCH, choice)]))

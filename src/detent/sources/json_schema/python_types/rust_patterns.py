@@ -34,6 +34,8 @@ _ESCAPE = r"\\(?:[pP](?:\{[^}]*\}|.)|[xuU]\{[^}]*\}|U[0-9A-Fa-f]{8}|b\{[a-z-]+\}
 _PART = re.compile(rf"{_ESCAPE}|\[\^?\]?|\(\?P<|\{{[\d\s,]*\}}|.", re.DOTALL)
 _OTHERS = {".": r"[^\n]", "(?P<": "(?<"}
 _OPERATION = re.compile(r"&&|--|~~")
+# Flags that Rust reads otherwise than ECMA-262, or does not share with it.
+_OTHER_FLAGS = re.compile(r"\(\?(?=[a-zA-Z-]+[:)])(?!-?i[:)])")
 
 
 def as_ecma_pattern(pattern: str) -> str:
@@ -45,8 +47,14 @@ def as_ecma_pattern(pattern: str) -> str:
     Raises
     ------
     UnsupportedError
-        A class contains a class or an operation, such as ``[[:alpha:]]`` or ``[a-z&&[^b]]``.
+        A class contains a class or an operation, such as ``[[:alpha:]]`` or ``[a-z&&[^b]]``; or there are flags other
+        than ``i``, or ``i`` beside ``\P``, which Rust negates after the case is ignored.
     """
+    if _OTHER_FLAGS.search(pattern) or ("(?i" in pattern and r"\P" in pattern):
+        raise UnsupportedError(
+            rf"the pattern {short_repr(pattern)} has flags of Rust's other than i, or i beside \P, "
+            "which ECMA-262 reads otherwise; write the characters out"
+        )
     out = []
     parts = [match[0] for match in _PART.finditer(pattern)]
     position = 0
