@@ -143,7 +143,7 @@ class _Parser:
         return any_case(code_point) if "i" in self.stack[-1].flags else (op.LITERAL, code_point)
 
     def anchor(self, character: str) -> Item:
-        """Return the item of `^` or `$`: with the flag m, a line end may be before (or behind) it."""
+        """Return the item of `^` or `$`: with the flag m, a line end may be before (or after) it."""
         edge, direction = (START, -1) if character == "^" else (STOP, 1)
         if "m" not in self.stack[-1].flags:
             return edge
@@ -364,9 +364,9 @@ def _boundary(word: Item, differs: bool) -> Item:
 
     Unlike Python's, `\B` holds in the empty text.
     """
-    behind, ahead = (
+    before, after = (
         {held: (op.ASSERT if held else op.ASSERT_NOT, (direction, Body([word]))) for held in (True, False)}
         for direction in (-1, 1)
     )
-    choice: Branches = (None, [Body([behind[held], ahead[held != differs]]) for held in (True, False)])
+    choice: Branches = (None, [Body([before[held], after[held != differs]]) for held in (True, False)])
     return op.SUBPATTERN, (None, 0, 0, Body([(op.BRANCH, choice)]))
