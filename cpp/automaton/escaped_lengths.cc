@@ -6,14 +6,6 @@
 
 namespace detent {
 
-// As Liveness stores lengths: a hash table with an entry for each state takes 40 ms to free.
-void EscapedLengths::remember(ExprId id, std::uint32_t length) {
-  if (lengths_.size() <= id.value) {
-    lengths_.resize(std::max<std::size_t>(exprs_.size(), lengths_.size() * 3 / 2), kUnknown);
-  }
-  lengths_[id.value] = length;
-}
-
 std::optional<std::uint32_t> EscapedLengths::find(ExprId id) {
   if (exprs_[id].has_strict_guard && known(id) == kUnknown) {
     std::vector<ExprId> order;  // parts before what they are parts of, except through rules

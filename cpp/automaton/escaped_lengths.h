@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/paged_array.h"
 #include "expr/expr_set.h"
 
 namespace detent {
@@ -27,8 +28,8 @@ class EscapedLengths {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX, kUnknown = UINT32_MAX - 1;
 
-  std::uint32_t known(ExprId id) const { return id.value < lengths_.size() ? lengths_[id.value] : kUnknown; }
-  void remember(ExprId id, std::uint32_t length);
+  std::uint32_t known(ExprId id) const { return lengths_[id.value]; }
+  void remember(ExprId id, std::uint32_t length) { lengths_.set(id.value, length); }
 
   // From the lengths of the parts, as far as they are known.
   std::uint32_t length_of(ExprId id) const;
@@ -37,7 +38,8 @@ class EscapedLengths {
 
   const ExprSet& exprs_;
   Meter& meter_;
-  std::vector<std::uint32_t> lengths_;  // by expression with a strict guard
+  // By expression with a strict guard. A hash table with an entry for each state takes 40 ms to free.
+  PagedArray<std::uint32_t, kUnknown> lengths_;
 };
 
 }  // namespace detent

@@ -80,9 +80,7 @@ struct Liveness::Search {
 };
 
 void Liveness::remember(ExprId id, std::uint32_t length, Use use) {
-  std::vector<std::uint32_t>& known = use == Use::lengths || length == kDead ? lengths_ : bounds_;
-  if (known.size() <= id.value) known.resize(std::max<std::size_t>(exprs_.size(), known.size() * 3 / 2), kUnknown);
-  known[id.value] = length;
+  (use == Use::lengths || length == kDead ? lengths_ : bounds_).set(id.value, length);
 }
 
 // The residuals of (x | y) & z are unions as well. Searched one by one, n counters that started at different positions

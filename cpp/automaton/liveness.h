@@ -24,6 +24,7 @@
 #include "automaton/known_texts.h"
 #include "automaton/text_proof.h"
 #include "automaton/witness_text.h"
+#include "base/paged_array.h"
 #include "expr/derivative.h"
 #include "expr/expr_set.h"
 #include "expr/json_string.h"
@@ -52,11 +53,8 @@ class Liveness {
         known_texts_(exprs, derivatives, meter),
         text_proof_(exprs),
         witness_text_(exprs, derivatives, meter),
-        lengths_(other.lengths_),
-        bounds_(other.bounds_) {
-    lengths_.resize(std::min(lengths_.size(), size));
-    bounds_.resize(std::min(bounds_.size(), size));
-  }
+        lengths_(other.lengths_, size),
+        bounds_(other.bounds_, size) {}
 
   // A call that reaches a limit memoises nothing.
   bool live(ExprId state) { return bound(state) != kDead; }
@@ -102,9 +100,8 @@ class Liveness {
     if (use == Use::bounds || exprs_[id].nullable || !exprs_[id].has_guard) {
       if (const std::optional<std::uint32_t> length = length_by_form(id)) return *length;
     }
-    const std::uint32_t length = id.value < lengths_.size() ? lengths_[id.value] : kUnknown;
-    if (length != kUnknown || use == Use::lengths) return length;
-    return id.value < bounds_.size() ? bounds_[id.value] : kUnknown;
+    const std::uint32_t length = lengths_[id.value];
+    return length != kUnknown || use == Use::lengths ? length : bounds_[id.value];
   }
   std::uint32_t known(ExprId id) const { return known(id, use_); }
   // Remembers a length. With Use::bounds it may have been computed from bounds, and is remembered as a bound.
@@ -166,8 +163,8 @@ class Liveness {
   TextProof text_proof_;
   WitnessText witness_text_;
   Use use_ = Use::lengths;                              // of the call
-  std::vector<std::uint32_t> lengths_;                  // by expression
-  std::vector<std::uint32_t> bounds_;                   // by expression, where no length is known
+  PagedArray<std::uint32_t, kUnknown> lengths_;         // by expression
+  PagedArray<std::uint32_t, kUnknown> bounds_;          // by expression, where no length is known
   std::unordered_map<std::uint64_t, bool> inclusions_;  // by two expressions
 };
 

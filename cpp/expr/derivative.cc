@@ -85,8 +85,7 @@ ExprId* Derivatives::row(ExprId id) {
     meter_.step(class_count_ / 8 + 1);
     ExprId* row = allocate_row();
     std::copy_n(out.begin(), class_count_, row);
-    if (next.value >= rows_.size()) rows_.resize(std::max<std::size_t>(exprs_.size(), rows_.size() * 3 / 2));
-    rows_[next.value] = row;
+    rows_.set(next.value, row);
     pending.pop_back();
   }
   return find_row(id);

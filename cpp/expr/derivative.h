@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/paged_array.h"
 #include "expr/expr_set.h"
 #include "expr/first_bytes.h"
 #include "expr/lookaround.h"
@@ -73,7 +74,7 @@ class Derivatives {
   void expand_distinct(std::vector<Term>& terms, ExprId id, ExprId tail);
 
  private:
-  ExprId* find_row(ExprId id) const { return id.value < rows_.size() ? rows_[id.value] : nullptr; }
+  ExprId* find_row(ExprId id) const { return rows_[id.value]; }
   ExprId* allocate_row();
   const std::vector<std::uint8_t>& classes_of(std::uint32_t set);
 
@@ -133,7 +134,7 @@ class Derivatives {
   std::array<std::uint8_t, 256> class_of_{};
   std::array<std::uint8_t, 256> representative_{};      // the first byte of each class
   std::vector<std::vector<std::uint8_t>> set_classes_;  // the classes of each byte set, where it was needed
-  std::vector<ExprId*> rows_;                           // by expression
+  PagedArray<ExprId*, nullptr> rows_;                   // by expression
   std::vector<std::unique_ptr<ExprId[]>> blocks_;       // storage of rows
   ExprId* next_row_ = nullptr;
   std::size_t block_free_ = 0;  // entries left in the last block

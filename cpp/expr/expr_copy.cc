@@ -21,7 +21,6 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
     : meter_(meter),
       copied_(extent),
       table_(extent.exprs == other.size() ? other.table_ : ExprTable(extent.exprs)),
-      operands_(other.operands_.begin(), other.operands_.begin() + static_cast<std::ptrdiff_t>(extent.operands)),
       sets_(other.sets_),
       set_table_(other.set_table_),
       definitions_(other.definitions_),
@@ -49,6 +48,7 @@ ExprSet::ExprSet(const ExprSet& other, const Extent& extent, Meter& meter)
                                             (table_.capacity() - ExprTable::kFirst) * sizeof(ExprTable::Entry) +
                                             extent.texts + sets_.size() * (sizeof(ByteSet) + 48)));
   exprs_.assign(other.exprs_, extent.exprs);
+  operands_.assign(other.operands_, extent.operands);
   const bool has_table = extent.exprs == other.size(), has_states = extent.list_states + extent.decimal_states > 0;
   for (std::uint32_t id = 1; id < extent.exprs && (!has_table || has_states); ++id) {  // 0 is never looked up
     if (!has_table) table_.insert({static_cast<std::uint32_t>(exprs_[id].hash.low), id});

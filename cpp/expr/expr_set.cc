@@ -77,7 +77,7 @@ bool ExprSet::same(const Expr& known, const Expr& expr, std::span<const ExprId> 
   if (!(known.hash == expr.hash) || known.op != expr.op || known.b_ != expr.b_ || known.c_ != expr.c_) return false;
   if (known.op == Op::text) return texts_.compare(known.a_, known.b_, texts_, expr.a_, expr.b_) == 0;
   if (operands.empty()) return known.a_ == expr.a_;
-  return std::equal(operands.begin(), operands.end(), operands_.begin() + known.a_);
+  return std::equal(operands.begin(), operands.end(), &operands_[known.a_]);
 }
 
 ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) {
@@ -94,10 +94,7 @@ ExprId ExprSet::find_or_add(const Expr& expr, std::span<const ExprId> operands) 
   const ExprId id{static_cast<std::uint32_t>(exprs_.size())};
   Expr& added = exprs_.emplace_back();
   added = expr;
-  if (!operands.empty()) {
-    added.a_ = static_cast<std::uint32_t>(operands_.size());
-    operands_.insert(operands_.end(), operands.begin(), operands.end());
-  }
+  if (!operands.empty()) added.a_ = static_cast<std::uint32_t>(operands_.append(operands));
   table_.insert({hash, id.value});
   return id;
 }

@@ -136,7 +136,7 @@ class ExprSet {
   // Operands of a union, intersection, unordered or lookbehind_context. Needs the owner's lock.
   std::span<const ExprId> operands(ExprId id) const {
     const Expr& expr = exprs_[id.value];
-    return {operands_.data() + expr.a_, expr.b_};
+    return {&operands_[expr.a_], expr.b_};
   }
   const UnorderedState& unordered_state(ExprId id) const { return unordered_states_[(*this)[id].c_]; }
   const OrderedMembers& ordered_members(ExprId id) const { return ordered_members_[(*this)[id].a_]; }
@@ -228,7 +228,7 @@ class ExprSet {
   std::array<CachedPair, 1u << (32 - kRecentShift)> recent_{};
   StableVector<Expr> exprs_;
   ExprTable table_;
-  std::vector<ExprId> operands_;
+  StableVector<ExprId> operands_;  // of one expression side by side
   std::vector<ByteSet> sets_;
   std::vector<std::uint32_t> set_table_;  // open addressing; 1 + the index of a set, 0: free
   std::vector<ExprId> definitions_;
