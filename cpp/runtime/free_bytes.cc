@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "runtime/trie_walk.h"
@@ -9,7 +10,8 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMaxStates = 600;  // followed, in all searches
+constexpr std::size_t kMaxStates = 600;      // of all searches
+constexpr std::size_t kMaxFollowed = 1'500;  // states of all searches, each counted again in every search
 constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes
 constexpr std::uint32_t kFewDead = 2;    // at most one trie node in kFewDead is below a byte that the start refuses
 constexpr std::uint64_t kMany = UINT32_MAX;
@@ -56,7 +58,7 @@ class FreeByteSearch {
   enum class Death : std::uint8_t { possible, assumed, refuted };
 
   bool is_over() const {
-    return state_count_ > kMaxStates || automaton_.work() - first_work_ > max_work_ ||
+    return states_.size() > kMaxStates || followed_ > kMaxFollowed || automaton_.work() - first_work_ > max_work_ ||
            other_count_ > vocabulary_.size() / kFewOthers || dead_first_count_ > vocabulary_.trie().size() / kFewDead;
   }
 
@@ -67,7 +69,8 @@ class FreeByteSearch {
     index_of_.clear();
     reaches_larger_ = false;
     for (std::size_t i = 0; i < steps_.size() && !is_over(); ++i) {
-      ++state_count_;
+      ++followed_;
+      states_.insert(steps_[i].state.value);
       const ExprId* row = automaton_.row(steps_[i].state);
       const ExprId* larger_row = automaton_.row(steps_[i].larger);
       for (std::uint32_t c = 0; c < automaton_.class_count(); ++c) {
@@ -195,7 +198,8 @@ class FreeByteSearch {
   bool reaches_larger_ = false;              // some text leads both languages to one state
   std::uint64_t other_count_ = 0;            // at least the tokens that contain a byte that is not free
   std::uint64_t dead_first_count_ = 0;       // trie nodes of the tokens that begin with a byte that the start refuses
-  std::size_t state_count_ = 0;
+  std::size_t followed_ = 0;
+  std::unordered_set<std::uint32_t> states_;  // followed by some search: only these may need a new row
   std::vector<Step> steps_;
   // By state and larger state. Without the start: a byte that is dead there may be live when it is reached again.
   std::unordered_map<std::uint64_t, std::size_t> index_of_;
