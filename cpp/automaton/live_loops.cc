@@ -9,13 +9,14 @@
 //    excluded. Say that some byte leads the core back to a superset of itself. Then repeats of this byte before a
 //    string of the core give strings that are longer than all strings of the dropped operands.
 // 5. Beside a condition, a text over the loop is followed by a padding, which makes the condition forget it
-//    (padding.h).
+//    (padding.h), or by a byte that no excluded text contains (absent_bytes.h): then nothing more is excluded.
 #include "automaton/live_loops.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "automaton/absent_bytes.h"
 #include "automaton/conjuncts.h"
 #include "automaton/inclusion.h"
 #include "base/utf8_position.h"
@@ -218,6 +219,21 @@ const LiveLoops::Loop& LiveLoops::loop_of(ExprId texts) {
 
 LiveLoops::Loop LiveLoops::find_loop(ExprId texts) {
   if (exprs_[texts].op == Op::json_escaped) return find_loop_of_string(exprs_[texts]);
+  if (std::optional<TextsBesideExcluded> parts = texts_beside_excluded(exprs_, texts)) {
+    Loop loop;
+    loop.bytes = ByteSet::all();
+    for (ExprId part : parts->texts) {
+      const Loop other = find(part);
+      loop.bytes = other.keeps_all ? loop.bytes & other.bytes : ByteSet{};
+    }
+    const auto is_in_loop = [&loop](const ByteSet& absent) { return !(absent & loop.bytes).empty(); };
+    const std::uint32_t bound = liveness_.bound(exprs_.intersection(std::move(parts->texts)));
+    if (bound != Liveness::kDead && std::ranges::all_of(parts->absent, is_in_loop)) {
+      loop.first = loop.bytes;
+      loop.completion_bound = saturating_add(bound, parts->absent.size());
+      return loop;
+    }
+  }
   Loop loop;
   std::uint32_t excluded = 0;
   bool is_infinite = false;
