@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxStates = 600;      // of all searches
 constexpr std::size_t kMaxFollowed = 1'500;  // states of all searches, each counted again in every search
-constexpr std::uint32_t kFewOthers = 8;  // at most one token in kFewOthers has other bytes
-constexpr std::uint32_t kFewDead = 2;    // at most one trie node in kFewDead is below a byte that the start refuses
+constexpr std::uint32_t kFewOthers = 8;      // at most one token in kFewOthers has other bytes
+constexpr std::uint32_t kFewDead = 2;        // at most one trie node in kFewDead is below a byte that the start refuses
 constexpr std::uint64_t kMany = UINT32_MAX;
 
 // Searches the states after texts over classes of bytes. Lives for one call.
