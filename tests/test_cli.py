@@ -154,13 +154,28 @@ class TestAbout:
         result = run("--version")
         assert (result.status, result.out) == (0, f"detent {detent.__version__}\n")
 
-    def test_version_loads_no_command(self) -> None:
-        """The commands need NumPy and most of detent."""
-        code = (
-            "import sys; from detent.cli import main\ntry: main(['--version'])\nfinally: print('numpy' in sys.modules)"
-        )
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["--version"],
+            ["--help"],
+            ["generate", "--help"],
+            ["serve", "--help"],
+            ["genrate", "Go"],
+            ["check", "--regx"],
+        ],
+        ids=" ".join,
+    )
+    def test_help_and_mistakes_load_no_command(self, arguments: list[str]) -> None:
+        """The commands need NumPy and most of detent: it takes half a second to import."""
+        code = f"""
+import sys; from detent.cli import main
+try: main({arguments})
+finally: print(sorted(name for name in sys.modules if name.partition(".")[0] in ("detent", "numpy")))
+"""
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert result.stdout.split()[-1] == "False"
+        parts = ("", ".cli", ".cli.arguments", ".cli.commands", ".cli.main", ".cli.terminal", ".errors")
+        assert result.stdout.splitlines()[-1] == str([f"detent{part}" for part in parts])
 
     @pytest.mark.parametrize("arguments", [["--help"], ["generate", "--help"]])
     def test_help(self, run: Any, arguments: list[str]) -> None:
@@ -261,13 +276,16 @@ class TestMistakes:
         result = subprocess.run(arguments, capture_output=True, check=False)
         self.refused(Result(result.returncode, result.stdout.decode(), result.stderr.decode()), "prompt")
 
-    def test_standard_input_that_is_not_text(self) -> None:
-        environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+    @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])  # in these, Python reads wrong bytes as lone surrogates
+    @pytest.mark.parametrize("arguments", [["generate", "-"], ["check", "--regex", "a", "-"], ["chat"]], ids=str)
+    def test_standard_input_that_is_not_text(self, arguments: list[str], locale: str) -> None:
+        environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": locale}
         process = command(
-            "generate", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+            *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
         )
-        out, err = process.communicate(b"\xff")
-        self.refused(Result(process.returncode, out.decode(), err.decode()), "prompt")
+        out, err = process.communicate(b"ab\xff\n")
+        mention = "standard input is not UTF-8, at byte 2;"
+        self.refused(Result(process.returncode, out.decode(), err.decode()), mention)
 
     def test_choices_that_are_not_text(self, run: Any) -> None:
         self.refused(run("generate", "--choice", "\udcff", "Go"), "--choice")

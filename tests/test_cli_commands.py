@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 import detent
 from detent.cli import main
-from detent.cli.arguments import sampling_options
-from detent.cli.main import make_parser
+from detent.cli.commands import make_parser
+from detent.cli.inputs import sampling_options
 from detent.generation.request import resolve_guide
 
 DATE = "[0-9]{4}-[0-9]{2}"
@@ -28,6 +29,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
+def standard_input(text: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(text.encode()))
+
+
 def test_check(run: Any) -> None:
     assert run("check", "--regex", DATE, "2021-03") == (0, "accepted\n", "")
     status, out, _ = run("check", "--regex", DATE, "2021/03")
@@ -39,8 +44,55 @@ def test_check(run: Any) -> None:
 
 
 def test_check_reads_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"a": 1}\n'))
+    monkeypatch.setattr("sys.stdin", standard_input('{"a": 1}\n'))
     assert run("check", "--json-schema", '{"required": ["a"]}', "-")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "status"),
+    [
+        ("a+", "aaa\n", 0),
+        ("a+\n", "aaa\n", 0),
+        ("a+\n", "aaa", 1),
+        ("a+", "aaa\n\n", 1),
+        ("a+\n?", "aaa\n\n", 0),
+        ("a+\r\n", "aaa\r\n", 0),
+        ("a*", "\n", 0),
+    ],
+)
+def test_check_takes_a_text_with_or_without_its_line_feed(
+    run: Any, monkeypatch: pytest.MonkeyPatch, pattern: str, text: str, status: int
+) -> None:
+    monkeypatch.setattr("sys.stdin", standard_input(text))
+    assert run("check", "--regex", pattern, "-")[0] == status
+
+
+@pytest.mark.parametrize(("pattern", "position", "expected"), [("a+b", 3, "[ab]"), ("a+\nb", 4, "'b'")])
+def test_check_says_what_follows_a_line_feed_of_the_rule(
+    run: Any, monkeypatch: pytest.MonkeyPatch, pattern: str, position: int, expected: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", standard_input("aaa\n"))
+    found = json.loads(run("check", "--regex", pattern, "--json", "-")[1])
+    assert (found["position"], found["expected"]) == (position, expected)
+
+
+@pytest.mark.filterwarnings("default::detent.SchemaWarning")
+def test_a_warning_about_a_schema_is_one_line(run: Any) -> None:
+    status, out, err = run("check", "--json-schema", '{"type": "string", "format": "made-up"}', '"a"')
+    assert (status, out) == (0, "accepted\n")
+    assert err.startswith("detent: warning: format 'made-up' ")
+    assert err.count("\n") == 1
+    assert ".py" not in err
+
+
+def test_other_warnings_keep_their_place(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(_: Any) -> int:
+        warnings.warn("outdated", DeprecationWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr("detent.cli.check.run", check)
+    with pytest.warns(DeprecationWarning, match="outdated"):
+        assert run("check", "--regex", "a", "a")[0] == 0
 
 
 def test_grammars_by_their_suffix(run: Any, tmp_path: Path) -> None:
@@ -96,7 +148,7 @@ def test_completion(run: Any) -> None:
 
 
 def test_chat(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("Is a dog an animal? Answer Yes or No.\nAnd a car?\n\n"))
+    monkeypatch.setattr("sys.stdin", standard_input("Is a dog an animal? Answer Yes or No.\nAnd a car?\n\n"))
     status, out, err = run("chat", "--choice", "Yes", "--choice", "No", "--temperature", "0")
     assert (status, err) == (0, "")
     assert set(out.split()) <= {"Yes", "No"}
@@ -108,7 +160,7 @@ def test_chat_with_tools(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     parameters = {"type": "object", "properties": names, "required": ["a", "b"]}
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": "add", "description": "Add two numbers.", "parameters": parameters}]))
-    monkeypatch.setattr("sys.stdin", io.StringIO("What is 17 plus 25? Use the tool.\n42\n"))
+    monkeypatch.setattr("sys.stdin", standard_input("What is 17 plus 25? Use the tool.\n42\n"))
     status, out, err = run("chat", "--tools", str(tools), "--temperature", "0")
     assert (status, err) == (0, "")
     assert out.startswith("add(a=17, b=25)\n")
@@ -118,7 +170,7 @@ def test_chat_with_tools(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_chat_shows_thinking(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("Hello!\n\n"))
+    monkeypatch.setattr("sys.stdin", standard_input("Hello!\n\n"))
     options = ("--style", "qwen3", "--choice", "Yes", "--choice", "No", "--max-tokens", "60", "--seed", "1")
     status, out, err = run("chat", *options)
     assert (status, err) == (0, "")
@@ -211,7 +263,7 @@ def test_a_text_is_no_tokenizer(run: Any, tmp_path: Path) -> None:
 
 def test_banned_words_in_any_case_of_letters() -> None:
     """`--ban` ignores case, a list of words in Python does not: docs/commands.md says so."""
-    options = make_parser("generate").parse_args(["generate", "--ban", "Damn", "x"])
+    options = make_parser().parse_args(["generate", "--ban", "Damn", "x"])
     assert sampling_options(options)["ban"] == detent.Ban(["Damn"], ignore_case=True)
     model = detent.models.CallableModel(
         lambda ids: [1.0, 0.0, 0.0], detent.Vocabulary([b"A", b"a", b""], eos_token_ids=[2])

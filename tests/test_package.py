@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import detent
-from detent.cli.main import make_parser
+from detent.cli.commands import make_parser
 from tests.support.python_process import run_python
 
 ROOT = Path(__file__).parents[1]
@@ -63,6 +63,18 @@ def test_the_reference_has_every_option_of_the_command_line() -> None:
         known |= {option for action in parser._actions for option in action.option_strings} - {"-h", "-o"}
     assert described <= known
     assert known - described == set()
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "compile", "tokenizers", "conformance"])
+def test_the_reference_has_every_option_of_a_command(command: str) -> None:
+    [commands] = [x for x in make_parser()._actions if isinstance(x, argparse._SubParsersAction)]
+    table = REFERENCE[REFERENCE.index("\nOther options:") : REFERENCE.index("\n`generate` and `chat` also take:")]
+    rows = [row.split(" | ") for row in table.splitlines() if f"`{command}`" in row.partition(" | ")[2]]
+    described = {option for row in rows for option in re.findall(r"--[a-z][a-z-]+", row[0])}
+    rule = {"--regex", "--json-schema", "--grammar", "--choice"}  # a table of their own
+    parser = commands.choices[command]
+    known = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+    assert known - rule - {"--help", "--json"} == described
 
 
 def test_every_public_name_is_there_and_listed() -> None:

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-import detent
 from detent.errors import ArgumentError
-from detent.language import Language
 
 __all__ = [
     "Commands",
     "Parser",
     "add_canonical",
     "add_command",
+    "add_model",
     "add_rule",
     "add_sampling",
-    "read_rule",
-    "read_text",
-    "sampling_options",
 ]
 
 Commands = Any
@@ -72,9 +67,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {similar[0]}?" if similar else ""
 
 
-def add_command(
-    commands: Commands, name: str, run: Callable[[Any], int], *, summary: str, description: str, example: str
-) -> Parser:
+def add_command(commands: Commands, name: str, *, summary: str, description: str, example: str) -> Parser:
     """Add a command; `example` is shown below its options."""
     parser: Parser = commands.add_parser(
         name,
@@ -84,7 +77,6 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
@@ -104,55 +96,14 @@ def add_rule(parser: Parser, *, required: bool) -> None:
     rule.add_argument("--choice", metavar="TEXT", action="append", help="a text to choose; repeat it for each")
 
 
-def read_rule(options: Any) -> Language | None:
-    """Return the language of the options, or None if there is none."""
-    for option, text in (("--regex", options.regex), *(("--choice", text) for text in options.choice or ())):
-        if text is not None and not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                raise ArgumentError(f"{option} {text!a} is not valid UTF-8") from None
-    if options.regex is not None:
-        return detent.regex(options.regex)
-    if options.json_schema is not None:
-        return detent.json_schema(_schema(options.json_schema))
-    if options.grammar is not None:
-        suffix = options.grammar.suffix
-        read = detent.gbnf if suffix == ".gbnf" else detent.ebnf if suffix == ".ebnf" else detent.grammar
-        return read(_read("--grammar", options.grammar))
-    return None if options.choice is None else detent.choice(*options.choice)
-
-
-def _schema(value: str) -> str:
-    if value.lstrip().startswith(("{", "[")) or value.strip() in ("true", "false"):
-        try:
-            json.loads(value)
-        except ValueError as error:
-            raise ArgumentError(f"--json-schema is neither a file nor a JSON text: {error}") from None
-        return value
-    return _read("--json-schema", Path(value))
-
-
-_REMEDIES = {"--json-schema": "give a file, or the JSON itself", "--grammar": "write the grammar to a file"}
-
-
-def _read(option: str, path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"{option} {path}: is not UTF-8, at byte {error.start}") from None
-    except OSError as error:
-        raise ArgumentError(f"{option} {path}: {error.strerror}; {_REMEDIES[option]}") from None
-
-
-def read_text(value: str, name: str) -> str:
-    """Return an argument, or standard input if it is ``-``."""
-    if value != "-":
-        return value
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"the {name} on standard input is not {error.encoding}, at byte {error.start}") from None
+def add_model(parser: Parser) -> None:
+    """Add the option --model."""
+    parser.add_argument(
+        "--model",
+        metavar="PATH",
+        type=Path,
+        help="folder of a transformers model, or GGUF file (default: the model that comes with detent)",
+    )
 
 
 def add_sampling(parser: Parser) -> None:
@@ -197,14 +148,3 @@ def add_canonical(group: Any) -> None:
         const="approximate",
         help="the same, approximately for tokenizers that cannot be followed exactly",
     )
-
-
-def sampling_options(options: Any) -> dict[str, Any]:
-    """Return the options of `detent.generate`."""
-    from detent.generation import Ban
-
-    names = ("canonical", "max_tokens", "temperature", "top_k", "top_p", "min_p", "seed")
-    return {
-        **{name: getattr(options, name) for name in names},
-        "ban": None if options.ban is None else Ban(options.ban, ignore_case=True),
-    }

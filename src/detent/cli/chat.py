@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from detent.cli.arguments import Commands, add_command, add_rule, add_sampling, read_rule, sampling_options
-from detent.cli.models import add_model, open_model
+from detent.cli.inputs import read_line, read_rule, sampling_options
+from detent.cli.models import open_model
 from detent.cli.terminal import painted, progress
 from detent.errors import ArgumentError, DetentError
 from detent.generation.turn_stream import TurnStream, stream_turn
@@ -17,32 +17,11 @@ from detent.models.chat import Chat
 from detent.sources.calls.function import Call
 from detent.turns import AnswerDelta, CallFinished, TextDelta, ThinkingDelta, turn
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "chat",
-        _run,
-        summary="talk with a model, each answer held to a rule",
-        description="Talk with a model that has a chat template. Each line is a message; an empty line or Ctrl-D ends\n"
-        "the conversation. With a rule, each answer is one of its texts. With tools, the model may call them:\n"
-        "the call is shown, and the next line is what it returns.",
-        example='  detent chat --system "Answer in one sentence."\n  detent chat --tools tools.json',
-    )
-    parser.add_argument("--system", metavar="TEXT", help="the first message, of the role system")
-    parser.add_argument(
-        "--tools", metavar="FILE", help="tools that the model may call, a JSON list as OpenAI's API takes"
-    )
-    parser.add_argument("--style", metavar="NAME", help="the notation of the model's turns (default: the one it names)")
-    add_rule(parser, required=False)
-    add_model(parser)
-    add_sampling(parser)
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     rule = read_rule(options)
     tools = [] if options.tools is None else _read_tools(options.tools)
     model = open_model(options.model, chat=True)
@@ -112,4 +91,4 @@ def _ask(question: str) -> str:
     if sys.stdin.isatty():
         sys.stdout.write(painted(question, "bold"))
         sys.stdout.flush()
-    return sys.stdin.readline().strip()
+    return read_line().strip()

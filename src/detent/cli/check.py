@@ -6,36 +6,20 @@ import json
 import sys
 from typing import Any
 
-from detent.cli.arguments import Commands, add_command, add_rule, read_rule, read_text
+from detent.cli.inputs import read_rule, read_text
 from detent.cli.terminal import NO, painted
 from detent.language import Language
+from detent.mismatch import Mismatch
 
-__all__ = ["add_to"]
-
-
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "check",
-        _run,
-        summary="say whether a text is one of a rule, and where it stops",
-        description="Say whether a text is one of a rule. If it is not, say where it leaves the rule, what was\n"
-        "expected there, and give an example. The exit status is 0 or 1.",
-        example='  detent check --regex "[0-9]{4}-[0-9]{2}" "2021-3"',
-    )
-    parser.add_argument("text", help="the text; - reads it from standard input, without the last line feed")
-    add_rule(parser, required=True)
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
+__all__ = ["run"]
 
 
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     rule = read_rule(options)
     assert isinstance(rule, Language)  # noqa: S101 - the rule is required
     text = read_text(options.text, "text")
-    if options.text == "-":
-        text = text.removesuffix("\n")
-    mismatch = rule.why(text)
+    mismatch = _why_line(rule, text) if options.text == "-" else rule.why(text)
     if options.json:
         found: dict[str, Any] = {"accepted": mismatch is None}
         if mismatch is not None:
@@ -50,3 +34,13 @@ def _run(options: Any) -> int:
     else:
         sys.stdout.write(painted("accepted", "green") + "\n" if mismatch is None else f"{mismatch}\n")
     return 0 if mismatch is None else NO
+
+
+def _why_line(rule: Language, text: str) -> Mismatch | None:
+    """Return why a rule has a text neither with nor without the line feed at its end, which most programs add."""
+    mismatch = rule.why(text.removesuffix("\n"))
+    if mismatch is None or not text.endswith("\n"):
+        return mismatch
+    exact = rule.why(text)
+    # Where the rule allows the line feed, it belongs to the text: what the rule expects after it is the answer.
+    return exact if exact is None or exact.position == len(text) else mismatch

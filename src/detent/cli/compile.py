@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from detent.cli.arguments import Commands, add_canonical, add_command, add_rule, read_rule
+from detent.cli.inputs import read_rule
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted, progress
 from detent.errors import ArgumentError, DetentError
@@ -17,30 +16,11 @@ from detent.generation.request import compile_by_default
 from detent.language import Language
 from detent.reason import printable
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "compile",
-        _run,
-        summary="compile a rule and show its size, its shortest text, how many there are, and warnings",
-        description="Compile a rule for a vocabulary; show what it costs, its shortest text, how many texts it has,\n"
-        "some samples, and what to be aware of.",
-        example='  detent compile --json-schema \'{"type": "integer", "minimum": 0, "maximum": 99}\'',
-    )
-    add_rule(parser, required=True)
-    parser.add_argument(
-        "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
-    )
-    add_canonical(parser)
-    parser.add_argument("--samples", metavar="N", type=int, default=3, help="how many sample texts (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     if options.samples < 0:
         raise ArgumentError(f"--samples must be a number from 0 on, got {options.samples}")
     with warnings.catch_warnings(record=True) as caught:

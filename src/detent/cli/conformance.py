@@ -9,42 +9,18 @@ from collections import Counter
 from typing import Any
 from urllib.error import URLError
 
-from detent.cli.arguments import Commands, add_command
 from detent.cli.terminal import NO, painted
 from detent.conformance import CHECKS, Result, run_checks
 from detent.conformance.client import Client, RefusedError
 from detent.errors import ArgumentError
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 _COLOURS = {"holds": "green", "refused": "yellow", "error": "red", "fails": "red"}
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "conformance",
-        _run,
-        summary="check what a server of OpenAI's API holds of the constraints that it accepts",
-        description="Ask a server of OpenAI's API for texts under constraints, and check the answers. A constraint\n"
-        "that the server refuses with an error is no failure. The exit status is 1 if a check fails\n"
-        "or the server does.\n"
-        "The API key is read from OPENAI_API_KEY.",
-        example="  detent conformance http://127.0.0.1:8000",
-    )
-    parser.add_argument("url", help="the server")
-    parser.add_argument("--model", metavar="NAME", help="the model (default: the first that the server has)")
-    parser.add_argument("--kind", action="append", help="only the checks of a kind, such as schema; repeat it")
-    parser.add_argument(
-        "--schema-in-object",
-        action="store_true",
-        help="send schemas inside json_object, as llama.cpp's servers take them",
-    )
-    parser.add_argument("--json", action="store_true", help="write one JSON object a line")
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     kinds = {check.kind for check in CHECKS}
     if unknown := set(options.kind or ()) - kinds:
         raise ArgumentError(f"--kind {min(unknown)} is unknown; there are {', '.join(sorted(kinds))}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from detent.cli.arguments import Commands, add_canonical, add_command, add_rule, read_rule
+from detent.cli.inputs import read_rule
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted, progress
 from detent.errors import ArgumentError, DetentError
@@ -21,38 +20,13 @@ from detent.matcher import Matcher
 from detent.pictures import language_body, matcher_body, page
 from detent.refusal import shown_bytes
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 _SHOWN = 20
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "explain",
-        _run,
-        summary="show which tokens may follow a text, and why others may not",
-        description="Show which tokens of a vocabulary may follow the beginning of a text, and, for the tokens of\n"
-        "--next, why they may or may not. Tokens are those of generate: canonical where this can be held exactly.",
-        example='  detent explain --regex "[0-9]{4}-[0-9]{2}" --next "-" --next "/" "2021"\n'
-        '  detent explain --regex "[0-9]{4}-[0-9]{2}" -o page.html "2021"',
-    )
-    parser.add_argument("text", nargs="?", default="", help="the text so far (default: none)")
-    add_rule(parser, required=True)
-    parser.add_argument(
-        "--tokenizer", metavar="PATH", type=Path, help="file or folder of a tokenizer (default: the embedded model's)"
-    )
-    parser.add_argument("--max-tokens", metavar="N", type=int, help="the tokens that are left after the text")
-    add_canonical(parser)
-    parser.add_argument("--next", metavar="TEXT", action="append", help="a token to explain, by its text; repeat it")
-    parser.add_argument("--json", action="store_true", help="write one JSON object")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write a page instead: HTML that needs no other file"
-    )
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     rule = read_rule(options)
     assert isinstance(rule, Language)  # noqa: S101 - the rule is required
     vocabulary = open_vocabulary(options.tokenizer)

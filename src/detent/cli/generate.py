@@ -6,44 +6,16 @@ import json
 import sys
 from typing import Any
 
-from detent.cli.arguments import (
-    Commands,
-    add_command,
-    add_rule,
-    add_sampling,
-    read_rule,
-    read_text,
-    sampling_options,
-)
-from detent.cli.models import add_model, open_model
+from detent.cli.inputs import read_rule, read_text, sampling_options
+from detent.cli.models import open_model
 from detent.cli.terminal import progress
 from detent.generation import Output, stream
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "generate",
-        _run,
-        summary="write the continuation of a prompt",
-        description="Write the continuation of a prompt that matches a regular expression, is valid against a JSON\n"
-        "Schema, is in the language of a grammar, or is one of several texts.",
-        example='  detent generate --regex "[0-9]{4}-[0-9]{2}-[0-9]{2}" "What is the date?"',
-    )
-    parser.add_argument("prompt", help="the text to continue; - reads it from standard input")
-    add_rule(parser, required=False)
-    add_model(parser)
-    add_sampling(parser)
-    parser.add_argument("--report", action="store_true", help="write the report to standard error")
-    parser.add_argument(
-        "--json", action="store_true", help="write one JSON object: text, value, reason of the end, report"
-    )
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     prompt = read_text(options.prompt, "prompt")
     language = read_rule(options)
     model = open_model(options.model)

@@ -7,17 +7,15 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from detent import __version__
-from detent.cli.arguments import Parser
+from detent.cli.commands import make_parser
 from detent.cli.terminal import BROKEN_PIPE, INTERRUPTED, USAGE
-from detent.errors import DetentError
+from detent.errors import DetentError, SchemaWarning
 
-__all__ = ["main", "make_parser"]
-
-_COMMANDS = ("generate", "chat", "serve", "check", "explain", "compile", "tokenizers", "conformance", "completion")
-"""Each is a module of this package, loaded when it is used: they need most of detent."""
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,10 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that are not UTF-8
-    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = make_parser(given[0] if given else None).parse_args(given)
-        status: int = options.run(options)
+        options = make_parser().parse_args(sys.argv[1:] if arguments is None else list(arguments))
+        with _plain_warnings():
+            # Imported now, not above: a command needs most of detent, `--help` and a mistyped command nothing of it.
+            status: int = importlib.import_module(f"detent.cli.{options.command}").run(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -47,14 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
 
 
-def make_parser(first: str | None = None) -> Parser:
-    """Return the parser of all commands, or of the one command that the first argument names."""
-    parser = Parser(
-        prog="detent", description="Constrain the decoding of a language model to a language.", allow_abbrev=False
-    )
-    parser.add_argument("--version", action="version", version=f"detent {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    needed = () if first == "--version" else (first,) if first in _COMMANDS else _COMMANDS
-    for command in needed:
-        importlib.import_module(f"detent.cli.{command}").add_to(commands)
-    return parser
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Write warnings about a schema as one line: the line of Python that issued them says nothing to the user."""
+    show = warnings.showwarning
+
+    def show_plainly(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, SchemaWarning):
+            sys.stderr.write(f"detent: warning: {' '.join(str(message).splitlines())}\n")
+        else:
+            show(message, category, *where, **more)
+
+    warnings.showwarning = show_plainly
+    try:
+        yield
+    finally:
+        warnings.showwarning = show

@@ -8,24 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from detent.cli.arguments import Parser
 from detent.cli.terminal import progress
 from detent.errors import ModelError, VocabularyError
 from detent.models import LlamaCpp, Model, Transformers, load_model
 from detent.vocabulary import Vocabulary
 from detent.vocabulary.gguf import is_gguf, read_gguf_chat_template
 
-__all__ = ["add_model", "open_model", "open_vocabulary"]
-
-
-def add_model(parser: Parser) -> None:
-    """Add the option --model."""
-    parser.add_argument(
-        "--model",
-        metavar="PATH",
-        type=Path,
-        help="folder of a transformers model, or GGUF file (default: the model that comes with detent)",
-    )
+__all__ = ["open_model", "open_vocabulary"]
 
 
 def open_model(path: Path | None, *, chat: bool = False) -> Model:

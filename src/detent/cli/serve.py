@@ -9,49 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from detent.cli.arguments import Commands, add_command
-from detent.cli.models import add_model, open_model
+from detent.cli.models import open_model
 from detent.errors import ArgumentError
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "serve",
-        _run,
-        summary="run a server of OpenAI's API whose texts are held to their rules",
-        description="Run a server of OpenAI's API (chat completions, completions, responses) and Ollama's chat.\n"
-        "Its page at / is a playground: type a rule, and watch the model under it.\n"
-        "Keys are read from the environment variable DETENT_API_KEYS, separated by commas, or from --api-key-file,\n"
-        "one a line; without keys everybody may ask, so the server then listens on this machine alone.",
-        example="  detent serve --port 8000\n  curl localhost:8000/v1/chat/completions -d "
-        '\'{"messages": [{"role": "user", "content": "Hi"}]}\'',
-    )
-    add_model(parser)
-    parser.add_argument("--name", help="the model's name for clients (default: that of its folder)")
-    parser.add_argument("--style", help="the notation of the model's turns (default: the one it names)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (%(default)s)")
-    parser.add_argument("--port", metavar="N", type=int, default=8000, help="port; 0 for any free one (%(default)s)")
-    parser.add_argument("--api-key-file", metavar="FILE", type=Path, help="file of keys, one a line")
-    parser.add_argument("--max-running", metavar="N", type=int, default=16, help="most texts at a time (%(default)s)")
-    parser.add_argument("--max-queued", metavar="N", type=int, default=256, help="most waiting texts (%(default)s)")
-    parser.add_argument(
-        "--max-body-bytes", metavar="N", type=int, default=4 << 20, help="largest request (%(default)s)"
-    )
-    parser.add_argument(
-        "--requests-per-minute", metavar="N", type=float, default=float("inf"), help="most requests of a key"
-    )
-    parser.add_argument(
-        "--timeout-seconds", metavar="S", type=float, default=600.0, help="longest request (%(default)s)"
-    )
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     if not (find_spec("fastapi") and find_spec("uvicorn") and find_spec("prometheus_client")):
         raise ArgumentError("serve needs its extra: pip install 'detent[serve]'")
     import uvicorn

@@ -8,36 +8,19 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from detent.cli.arguments import Commands, add_command
 from detent.cli.models import open_vocabulary
 from detent.cli.terminal import painted
 from detent.compiler import compile
 from detent.errors import DetentError
 from detent.sources.words import literal
 
-__all__ = ["add_to"]
+__all__ = ["run"]
 
 _SHOWN = 8
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        "tokenizers",
-        _run,
-        summary="show what detent reads of tokenizers, and whether canonical tokens are exact for them",
-        description="Show the size, the end-of-text and special tokens, the bytes without a token, and whether\n"
-        "canonical tokens are exact, for each tokenizer.",
-        example="  detent tokenizers tokenizer.json ./my-model",
-    )
-    parser.add_argument(
-        "paths", nargs="*", type=Path, help="files or folders of tokenizers (default: the embedded model's)"
-    )
-    parser.add_argument("--json", action="store_true", help="write one JSON object a line")
-
-
-def _run(options: Any) -> int:
+def run(options: Any) -> int:
+    """Run the command and return its exit status."""
     for path in options.paths or [None]:
         found = _describe(path)
         if options.json:
