@@ -28,7 +28,8 @@ bool TextProof::find(ExprId id, int depth) {
       // A text of the rule contains shorter ones of the rule. So by induction, the rule counts as text inside itself.
       known_[id.value] = true;
       const bool found = is_text_part(exprs_.definition(id));
-      if (!found) known_.clear();  // what was found inside rests on it
+      // What was found to be text inside rests on it. What was not, is none without it either: a rule is refuted once.
+      if (!found) std::erase_if(known_, [](const auto& each) { return each.second; });
       return found;
     }
     case Op::union_of:

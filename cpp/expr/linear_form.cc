@@ -12,6 +12,8 @@
 //      may begin with it are expanded. With n levels of operators, each with three rules that begin with the next
 //      level, 3n definitions are expanded and not 3^n.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <tuple>
 
 #include "expr/derivative.h"
@@ -252,23 +254,53 @@ void Derivatives::add_row(const ExprId* row, ExprId tail, ExprId* out, bool is_f
   });
 }
 
+// Sorts the residuals by class, in the order of the terms. Classes with the same residuals share one union: of the
+// characters after `.*a.{9}|.*b.{10}|...`, nearly all do.
 void Derivatives::unite_pairs(ExprId* out) {
+  constexpr std::ptrdiff_t kRecent = 16;
   meter_.step(std::ssize(pairs_) / 8);
-  std::sort(pairs_.begin(), pairs_.end());
-  std::vector<ExprId> last_parts;  // the operands of the previous class, which often has the same union
-  ExprId last_union = ExprSet::kEmpty;
-  for (std::size_t i = 0; i < pairs_.size();) {
-    const std::uint8_t c = pairs_[i].first;
-    std::vector<ExprId> parts;
+  std::array<std::uint32_t, 257> starts{};  // of each class, and once the residuals are placed, of the next one
+  for (const auto& [c, residual] : pairs_) ++starts[c + std::size_t{1}];
+  for (std::uint32_t c = 0; c < class_count_; ++c) starts[c + 1] += starts[c];
+  std::vector<ExprId> by_class(pairs_.size());
+  for (const auto& [c, residual] : pairs_) by_class[starts[c]++] = residual;
+
+  struct United {
+    ExprId before;  // of another row
+    std::span<const ExprId> residuals;
+    std::uint64_t hash;
+    ExprId result;
+  };
+  std::vector<United> united;
+  std::uint32_t first = 0;
+  for (std::uint32_t c = 0; c < class_count_; ++c) {
+    const std::span<const ExprId> residuals(by_class.data() + first, starts[c] - first);
+    first = starts[c];
+    if (residuals.empty()) continue;
+    const auto is_same = [&](const United& each) {
+      return each.before == out[c] && std::ranges::equal(each.residuals, residuals);
+    };
+    if (!united.empty() && is_same(united.back())) {
+      out[c] = united.back().result;
+      continue;
+    }
+    std::uint64_t hash = 0;
+    for (ExprId residual : residuals) hash = mix(hash + residual.value, 0x5bd1e995);
+    const auto known = std::find_if(united.end() - std::min(std::ssize(united), kRecent), united.end(),
+                                    [&](const United& each) { return each.hash == hash && is_same(each); });
+    if (known != united.end()) {
+      out[c] = known->result;
+      std::rotate(known, known + 1, united.end());
+      continue;
+    }
+    std::vector<ExprId> sorted(residuals.begin(), residuals.end()), parts;
+    std::ranges::sort(sorted);
     if (out[c] != ExprSet::kEmpty) parts.push_back(out[c]);
-    for (; i < pairs_.size() && pairs_[i].first == c; ++i) {
-      if (parts.empty() || parts.back() != pairs_[i].second) parts.push_back(pairs_[i].second);
+    for (ExprId residual : sorted) {
+      if (parts.empty() || parts.back() != residual) parts.push_back(residual);
     }
-    if (parts != last_parts) {
-      last_parts = parts;
-      last_union = parts.size() == 1 ? parts[0] : exprs_.union_of(std::move(parts));
-    }
-    out[c] = last_union;
+    united.push_back({out[c], residuals, hash, ExprSet::kEmpty});
+    out[c] = united.back().result = parts.size() == 1 ? parts[0] : exprs_.union_of(std::move(parts));
   }
 }
 

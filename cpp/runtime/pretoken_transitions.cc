@@ -75,21 +75,6 @@ UnsplitNode PretokenTransitions::unsplit_after(UnsplitNode node, std::uint32_t t
   return encoder_->unsplit_step(node, vocabulary_->bytes(token));
 }
 
-PositionId PretokenTransitions::step(PositionId from, std::uint8_t byte) const {
-  const PretokenPosition before = from.decoded();
-  const PreTokenizer& pretokenizer = encoder_->pretokenizer();
-  const CharacterDfa::Step step = step_character(before.character_node, byte);
-  if (step.dead) return kDead;
-  if (before.character_node == kInSpecial) return PositionId::of({PreTokenizer::kTextStart, step.node, false});
-  if (step.node == kInSpecial) {
-    const bool ends_text = before.starts_pretoken && pretokenizer.may_end(before.state);
-    return ends_text ? PositionId::of({PreTokenizer::kTextStart, kInSpecial, false}) : kDead;
-  }
-  if (step.node != CharacterDfa::kBorder) return PositionId::of({before.state, step.node, before.starts_pretoken});
-  const PreTokenizer::State state = pretokenizer.step(before.state, before.starts_pretoken, step.of_class);
-  return state == PreTokenizer::kDead ? kDead : PositionId::inside(state);
-}
-
 CharacterDfa::Step PretokenTransitions::step_special(std::uint16_t node, std::uint8_t byte) {
   const bool opens = node == CharacterDfa::kBorder;
   const bool closes = node == kInSpecial && byte == kFrameBound;

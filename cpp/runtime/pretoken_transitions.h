@@ -112,4 +112,19 @@ class PretokenTransitions {
   std::unordered_map<std::uint32_t, std::unique_ptr<const TransitionRow>> rows_;  // by PositionId
 };
 
+inline PositionId PretokenTransitions::step(PositionId from, std::uint8_t byte) const {
+  const PretokenPosition before = from.decoded();
+  const PreTokenizer& pretokenizer = encoder_->pretokenizer();
+  const CharacterDfa::Step step = step_character(before.character_node, byte);
+  if (step.dead) return kDead;
+  if (before.character_node == kInSpecial) return PositionId::of({PreTokenizer::kTextStart, step.node, false});
+  if (step.node == kInSpecial) {
+    const bool ends_text = before.starts_pretoken && pretokenizer.may_end(before.state);
+    return ends_text ? PositionId::of({PreTokenizer::kTextStart, kInSpecial, false}) : kDead;
+  }
+  if (step.node != CharacterDfa::kBorder) return PositionId::of({before.state, step.node, before.starts_pretoken});
+  const PreTokenizer::State state = pretokenizer.step(before.state, before.starts_pretoken, step.of_class);
+  return state == PreTokenizer::kDead ? kDead : PositionId::inside(state);
+}
+
 }  // namespace detent
