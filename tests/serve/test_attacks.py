@@ -26,7 +26,7 @@ from detent.errors import ArgumentError, ModelError
 from detent.serve import ServerSettings
 from detent.serve.connections import TimedConnection
 from detent.serve.logs import Json
-from detent.serve.rules import refuse_misspelt_keywords
+from detent.serve.rules import refuse_misspelt_names
 from tests.serve.test_trust import QUICK, post
 
 Serve = Callable[..., AbstractContextManager[str]]
@@ -189,18 +189,23 @@ def test_a_field_of_another_object_is_named(url: str) -> None:
     assert "a field of structured_outputs" in answer["error"]["message"]
 
 
-def test_misspelt_keywords_of_a_schema(url: str) -> None:
+def test_misspelt_names_of_a_schema(url: str) -> None:
     def ask(schema: object) -> tuple[int, Any]:
         status, _, answer = post(url, {"messages": ASK, "max_tokens": 20, "guided_json": schema}, path=CHAT)
         return status, answer
 
     with warnings.catch_warnings():
-        refuse_misspelt_keywords()
+        refuse_misspelt_names()
         status, answer = ask({"type": "object", "propertes": {"a": {"type": "integer"}}})
         assert (status, answer["error"]["param"]) == (400, "guided_json")
         assert "write properties" in answer["error"]["message"]
         assert ask({"name": "string"})[0] == 400
         assert ask({"type": "integer", "x-unit": "m", "title": "Length", "format": "int64"})[0] == 200
+        for _ in range(2):
+            status, answer = ask({"type": "object", "properties": {"to": {"type": "string", "format": "emial"}}})
+            assert (status, answer["error"]["param"]) == (400, "guided_json")
+            assert "did you mean 'email'?" in answer["error"]["message"]
+        assert ask({"type": "string", "format": "uuid4", "maxLength": 3})[0] == 200
 
 
 def test_only_local_hosts_and_origins_without_keys(serve: Serve) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 import urllib.request
 from typing import Any
 
 import pytest
 
 import detent
+from detent.serve.conversation import Conversation, rule_of_turn
+from detent.serve.errors import ApiError
+from detent.turns.styles import find_style
 
 PERSON = {
     "type": "object",
@@ -189,6 +193,8 @@ class TestChat:
             ({"messages": []}, "messages"),
             ({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "x"}}}}, None),
             ({"reasoning_effort": "high"}, "reasoning_effort"),
+            ({"thinking_tokens": 50}, "thinking_tokens"),
+            ({"thinking_tokens": 50, "reasoning_effort": "low"}, "thinking_tokens"),
             ({"stop": ['"'], "response_format": FORMAT}, "response_format.json_schema.schema"),
             ({"stop": [""]}, "stop"),
             ({"stop": ["a"] * 65}, "stop"),
@@ -216,6 +222,10 @@ class TestChat:
             ),
             ({"tools": [WEATHER]}, "tools[0].type: Field required"),
             ({"messages": [{"role": "usr"}]}, f"messages[0].role: Input should be {ROLES}, got 'usr'"),
+            (
+                {"thinking_tokens": 50},
+                "thinking_tokens: models of the style 'detent' do not think; leave thinking_tokens out",
+            ),
             ({"structured_outputs": {"choice": []}}, "choice must be a list of texts, at least one, got []"),
         ],
     )
@@ -259,6 +269,15 @@ class TestChat:
             assert chunks[-1].choices[0].finish_reason == "length", options
         answer = client.responses.create(model="detent", input="Can we talk?", max_output_tokens=3, temperature=0)
         assert answer.status == "incomplete" and answer.incomplete_details.reason == "max_output_tokens"
+
+    def test_a_rule_beside_tools_is_the_form_of_the_answer(self, client: Any) -> None:
+        """docs/server.md says so."""
+        for seed in range(4):
+            options = {"tools": TOOLS, "seed": seed, "extra_body": {"guided_regex": "No[.]{3}"}}
+            choice = client.chat.completions.create(model="detent", messages=TALK, **options).choices[0]
+            assert choice.message.tool_calls if choice.message.content is None else choice.message.content == "No..."
+        choice = chat(client, tools=TOOLS, tool_choice="none", extra_body={"guided_regex": "No[.]{3}"}).choices[0]
+        assert (choice.message.content, choice.message.tool_calls) == ("No...", None)
 
     def test_a_required_call_comes_before_an_answer(self, client: Any) -> None:
         choice = chat(client, tools=TOOLS, tool_choice="required", response_format=FORMAT).choices[0]
@@ -364,6 +383,11 @@ class TestOllama:
         with urllib.request.urlopen(request) as answer:
             return [json.loads(line) for line in answer]
 
+    def test_thinking_of_a_model_that_does_not_think_names_the_field(self, url: str) -> None:
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            self.post(url, {"model": "detent", "messages": TALK, "think": "low"})
+        assert b"leave think out" in caught.value.read()
+
     def test_a_text_without_a_rule_is_cut_off(self, url: str) -> None:
         options = {"num_predict": 3, "temperature": 0}
         [whole] = self.post(url, {"model": "detent", "messages": TALK, "stream": False, "options": options})
@@ -425,3 +449,32 @@ def test_thinking_then_an_answer(serve: Any) -> None:
             assert streamed == message.content
         short = chat(client, response_format=FORMAT, max_tokens=60, extra_body={"thinking_tokens": 8}).choices[0]
         assert json.loads(short.message.content).keys() == {"name", "age"}
+        with pytest.raises(openai.BadRequestError, match="asks for no thinking, and thinking_tokens for 8 tokens"):
+            chat(client, reasoning_effort="none", extra_body={"thinking_tokens": 8})
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"effort": "none"}, {"thinking_tokens": 0}, {"effort": "low", "thinking_tokens": 0}]
+)
+def test_no_thinking_after_a_prompt_that_opens_it(wanted: dict[str, Any]) -> None:
+    model = detent.load_model()
+    prompt = model.vocabulary.encode_canonical(b"<think>\n")
+    with pytest.raises(ApiError, match="opens the thinking") as caught:
+        rule_of_turn(Conversation((), **wanted), prompt, model, find_style("qwen3", "the test"))
+    assert caught.value.param == ("thinking_tokens" if "thinking_tokens" in wanted else "reasoning_effort")
+
+
+@pytest.mark.parametrize(
+    ("post", "path", "field"),
+    [
+        ({"reasoning": {"effort": "low"}, "input": "Hi"}, "/responses", "reasoning.effort"),
+        ({"thinking_tokens": 9, "input": "Hi"}, "/responses", "thinking_tokens"),
+    ],
+)
+def test_thinking_of_a_model_that_does_not_think_names_the_field(
+    client: Any, post: dict[str, Any], path: str, field: str
+) -> None:
+    import openai
+
+    with pytest.raises(openai.BadRequestError, match=f"leave {field} out"):
+        client.post(path, body={"model": "detent", **post}, cast_to=object)

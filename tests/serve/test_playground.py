@@ -19,7 +19,7 @@ import pytest
 
 import detent
 from detent.serve.playground.study import Study
-from detent.serve.rules import refuse_misspelt_keywords
+from detent.serve.rules import refuse_misspelt_names
 
 Serve = Callable[..., AbstractContextManager[str]]
 NUMBER = {"parts": [{"kind": "regex", "source": r"([0-9]+)?\.[0-9]+"}]}
@@ -225,7 +225,7 @@ def test_rules_without_texts_parts_or_bounds(url: str) -> None:
 def test_warnings_about_a_schema(url: str) -> None:
     schema = {"type": "object", "propertes": {}, "properties": {"a": {"type": "string", "format": "shoe-size"}}}
     with warnings.catch_warnings():
-        refuse_misspelt_keywords()  # as `detent serve` does: the page shows them and lets the rule run
+        refuse_misspelt_names()  # as `detent serve` does: the page shows them and lets the rule run
         found = inspect(url, part("schema", json.dumps(schema)))["warnings"]
     assert len(found) == 2 and "write properties" in found[0] and "shoe-size" in found[1]
     assert inspect(url, part("regex", "a"))["warnings"] == []

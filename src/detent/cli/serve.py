@@ -27,7 +27,7 @@ def run(options: Any) -> int:
     from detent.serve.connections import ListeningServer, TimedConnection
     from detent.serve.logs import log_to_stderr
     from detent.serve.memory import exempt_loaded_objects, limit_heaps
-    from detent.serve.rules import refuse_misspelt_keywords
+    from detent.serve.rules import refuse_misspelt_names
 
     if not 0 <= options.port < 1 << 16:
         raise ArgumentError(f"--port must be from 0 to 65535, got {options.port}")
@@ -52,7 +52,7 @@ def run(options: Any) -> int:
     name = options.name or ("detent" if options.model is None else options.model.resolve().name)
     app = make_app(model, settings, name=name)
     log_to_stderr()
-    refuse_misspelt_keywords()
+    refuse_misspelt_names()
     server = ListeningServer(
         uvicorn.Config(
             app,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -12,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from detent.errors import ArgumentError
 from detent.integrations.structural_tag import structural_tag
 from detent.language import Language
-from detent.sources.grammar import gbnf, grammar
+from detent.sources.grammar.either_notation import either_notation
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import short_repr
 from detent.sources.regex import regex
@@ -23,8 +22,6 @@ __all__ = ["RequestRule", "RuleKind"]
 
 #: The kinds of rules that engines know.
 RuleKind: TypeAlias = Literal["json", "json_object", "regex", "choice", "grammar", "structural_tag", "turn"]
-
-_RULE_OF_GBNF = re.compile(r"^[ \t]*[A-Za-z0-9_-]+[ \t]*::=", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -102,8 +99,8 @@ class RequestRule:
         """
         if self.kind == "regex":
             return regex(self.text)
-        if self.kind == "grammar":  # GBNF if a rule is written with ::=, otherwise Lark's notation
-            return (gbnf if _RULE_OF_GBNF.search(self.text) else grammar)(self.text)
+        if self.kind == "grammar":
+            return either_notation(self.text)
         value = json.loads(self.text)
         if self.kind == "choice":
             return choice(*value)

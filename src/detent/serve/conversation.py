@@ -104,6 +104,8 @@ class Conversation:
         How much the model may think.
     thinking_tokens : int or None
         The most tokens of thinking; it goes before `effort`.
+    effort_param : str
+        The field of the request that says `effort`, for error messages.
     """
 
     messages: tuple[dict[str, Any], ...]
@@ -113,6 +115,7 @@ class Conversation:
     answer: Rule | None = None
     effort: Effort | None = None
     thinking_tokens: int | None = None
+    effort_param: str = "reasoning_effort"
     variables: dict[str, Any] = field(default_factory=dict)
 
     def prompt(self, model: Model) -> list[int]:
@@ -205,14 +208,24 @@ def _thinking(
 ) -> Literal["none", "optional", "open"]:
     """Return how the turn begins, given the end of the prompt."""
     effort, most = conversation.effort, conversation.thinking_tokens
+    field = "thinking_tokens" if most else conversation.effort_param
+    if effort == "none" and most:
+        message = f"{conversation.effort_param} asks for no thinking, and {field} for {most} tokens; send one of them"
+        raise ApiError(400, message, param=field, code="invalid_value")
     if style.thinking is None:
         if effort not in (None, "none") or most:
-            raise ApiError(
-                400, f"models of the style {style.name!r} do not think; leave it out", param="reasoning_effort"
-            )
+            message = f"{field}: models of the style {style.name!r} do not think; leave {field} out"
+            raise ApiError(400, message, param=field, code="invalid_value")
         return "none"
     tail = b"".join(model.vocabulary.token_bytes(token_id) for token_id in prompt_ids[-_TAIL:])
     opening, closing = (tag.strip().encode() for tag in style.thinking)
+    asks_for_none = effort == "none" or most == 0
     if tail.rstrip().endswith(opening):
+        if asks_for_none:
+            field = "thinking_tokens" if most == 0 else conversation.effort_param
+            message = (
+                f"{field}: the model's chat template opens the thinking, so it cannot be left out; bound it instead"
+            )
+            raise ApiError(400, message, param=field, code="unsupported_value")
         return "open"
-    return "none" if effort == "none" or most == 0 or tail.rstrip().endswith(closing) else "optional"
+    return "none" if asks_for_none or tail.rstrip().endswith(closing) else "optional"

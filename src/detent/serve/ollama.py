@@ -208,6 +208,7 @@ def _conversation(body: OllamaChatRequest) -> Conversation:
         tools=tuple(tools),
         answer=_answer(body),
         effort=effort,
+        effort_param="think",
     )
 
 

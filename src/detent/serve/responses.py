@@ -279,6 +279,7 @@ def _conversation(body: ResponsesRequest) -> Conversation:
         answer=_answer(body),
         effort=body.reasoning.effort if body.reasoning else None,
         thinking_tokens=body.thinking_tokens,
+        effort_param="reasoning.effort",
     )
 
 

@@ -14,7 +14,7 @@ from detent.serve.chat_fields import JsonObjectFormat, JsonSchemaFormat, RuleFie
 from detent.serve.errors import ApiError, from_detent
 from detent.sources.words import without
 
-__all__ = ["Rule", "grammar_rule", "refuse_misspelt_keywords", "regex_rule", "rule_of", "schema_rule"]
+__all__ = ["Rule", "grammar_rule", "refuse_misspelt_names", "regex_rule", "rule_of", "schema_rule"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Rule:
             return self.make()
         except DetentError as error:
             raise from_detent(error, self.param) from error
-        except SchemaWarning as warning:  # see `refuse_misspelt_keywords`
+        except SchemaWarning as warning:  # see `refuse_misspelt_names`
             raise ApiError(400, f"{self.param}: {warning}", param=self.param, code="invalid_value") from None
 
     def without(self, words: Sequence[str]) -> Rule:
@@ -50,12 +50,16 @@ class Rule:
         return Rule(self.param, f"without {key}", lambda: self.make() & without(*words))
 
 
-def refuse_misspelt_keywords() -> None:
-    """Make misspelt keywords of JSON Schemas errors in this process; other warnings would quote schemas in the log."""
+_MISSPELT = r".* (is no keyword and has no effect|has no keyword of JSON Schema|so it has no effect; did you mean) ?"
+
+
+def refuse_misspelt_names() -> None:
+    """Make misspelt keywords and formats of JSON Schemas errors in this process.
+
+    Other warnings would quote schemas in the log.
+    """
     warnings.filterwarnings("ignore", category=SchemaWarning)
-    warnings.filterwarnings(
-        "error", r".* (is no keyword and has no effect|has no keyword of JSON Schema)", SchemaWarning
-    )
+    warnings.filterwarnings("error", _MISSPELT, SchemaWarning)
 
 
 def schema_rule(param: str, schema: object) -> Rule:

@@ -210,6 +210,37 @@ def test_warnings_of_functions_point_to_the_caller() -> None:
     assert {each.filename for each in caught} == {__file__}
 
 
+@pytest.mark.parametrize(
+    ("name", "intended"),
+    [
+        ("emial", "email"),
+        ("e-mail", "email"),
+        ("datetime", "date-time"),
+        ("dateTime", "date-time"),
+        ("Date", "date"),
+        ("tiem", "time"),
+        ("uri_reference", "uri-reference"),
+        ("idn-hostnames", "idn-hostname"),
+        ("ip-v4", "ipv4"),
+    ],
+)
+@pytest.mark.parametrize("others", [{}, {"maxLength": 9}, {"minProperties": 2}])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_misspelt_format_warns_of_the_one_that_is_meant(
+    name: str, intended: str, others: dict[str, Any], as_text: bool
+) -> None:
+    schema = {"type": ["string", "object"], "format": name, **others}
+    with pytest.warns(detent.SchemaWarning) as caught:
+        detent.json_schema(json.dumps(schema) if as_text else schema)
+    assert [str(each.message).partition("; ")[2] for each in caught] == [f"did you mean {intended!r}?"]
+
+
+@pytest.mark.parametrize("name", ["uuid4", "ipv5", "uint32", "url", "guid", "timezone", "color", "sku", "", "x" * 1000])
+def test_a_format_of_the_document_alone_resembles_none(name: str) -> None:
+    with pytest.warns(detent.SchemaWarning, match="pass formats="):
+        detent.json_schema({"type": "string", "format": name})
+
+
 def test_other_unknown_names_are_annotations() -> None:
     detent.json_schema({"x-order": 1, "example": 2, "readOnly": True, "unit": "m", "enumNames": []})
     detent.json_schema({"properties": {"a": {}, "b": {"x-order": 2}}})

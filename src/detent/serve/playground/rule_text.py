@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from detent.errors import ArgumentError, DetentError, PatternSyntaxError
 from detent.language import Language
 from detent.serve.playground.fields import Part, RuleBody
 from detent.serve.playground.python_type import read_type
-from detent.sources.grammar import gbnf, grammar
+from detent.sources.grammar.either_notation import either_notation
 from detent.sources.json_schema import json_schema
 from detent.sources.json_schema.assertions.diagnostics import collected_warnings
 from detent.sources.regex import regex
 from detent.sources.words import choice, text, without
 from detent.turns import Style, calls
 
-__all__ = ["PartError", "is_gbnf", "language_without_bans", "read_parts"]
+__all__ = ["PartError", "language_without_bans", "read_parts"]
 
 
 class PartError(Exception):
@@ -65,11 +64,6 @@ def language_without_bans(rule: RuleBody, language: Language[Any] | None) -> Lan
     return rest if language is None else language & rest
 
 
-def is_gbnf(source: str) -> bool:
-    """Return whether a grammar is in GBNF, whose rules are written with ``::=``."""
-    return re.search(r"^[ \t]*[A-Za-z0-9-]+[ \t]*::=", source, re.MULTILINE) is not None
-
-
 def _joined(left: Language[Any], operator: str, right: Language[Any]) -> Language[Any]:
     if operator == "&":
         return left & right
@@ -87,7 +81,7 @@ def _part(part: Part, style: Style | None) -> Language[Any]:
     if part.kind == "type":
         return json_schema(read_type(source))
     if part.kind == "grammar":
-        return gbnf(source) if is_gbnf(source) else grammar(source)
+        return either_notation(source)
     if part.kind == "choice":
         options = [line for line in source.splitlines() if line]
         if not options:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import lru_cache
 
 from detent import _core
 from detent.errors import PatternSyntaxError, SchemaError, UnsupportedError
@@ -10,7 +12,7 @@ from detent.language import Language
 from detent.limits import Limits
 from detent.sources.json_schema.assertions.diagnostics import Diagnostics
 from detent.sources.json_schema.ecma import pattern_node
-from detent.sources.json_schema.formats import format_node
+from detent.sources.json_schema.formats import ASSERTING_FORMATS, format_node
 from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import is_text
 from detent.sources.nodes import UTF8, short_repr
@@ -65,8 +67,33 @@ class Texts:
 
 
 def unknown_format(name: str) -> str:
-    """Return the warning of a format that has no effect."""
-    return (
-        f"format {short_repr(name)} is none that the specification names, so it has no effect; "
-        "pass formats={name: language} to give it a meaning"
-    )
+    """Return the warning of a format that has no effect.
+
+    >>> unknown_format("emial")
+    "format 'emial' is none that the specification names, so it has no effect; did you mean 'email'?"
+    """
+    intended = _intended_format(name)
+    advice = f"did you mean {intended!r}?" if intended else "pass formats={name: language} to give it a meaning"
+    return f"format {short_repr(name)} is none that the specification names, so it has no effect; {advice}"
+
+
+_MIN_SIMILARITY = 0.8
+_MIN_LENGTH, _MAX_LENGTH = 4, 40
+
+
+@lru_cache(maxsize=1000)
+def _intended_format(name: str) -> str:
+    """Return the format that a name probably misspells, and "" for other names, which documents have of their own.
+
+    A number in the name says that it is another format: pydantic writes "uuid4", other documents "ipv4-cidr".
+    """
+    if not _MIN_LENGTH <= len(name) <= _MAX_LENGTH:
+        return ""
+    letters = name.lower()
+    known = [each for each in ASSERTING_FORMATS if _digits(each) == _digits(letters)]
+    swapped = [each for each in known if sorted(each) == sorted(letters)]
+    return next(iter(swapped or get_close_matches(letters, known, n=1, cutoff=_MIN_SIMILARITY)), "")
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))

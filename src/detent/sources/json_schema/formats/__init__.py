@@ -16,7 +16,7 @@ from detent.errors import UnsupportedError
 from detent.sources.json_schema.formats import calendar, network, syntax
 from detent.sources.nodes import UTF8
 
-__all__ = ["KNOWN_FORMATS", "format_node", "is_known_format"]
+__all__ = ["ASSERTING_FORMATS", "KNOWN_FORMATS", "format_node", "is_known_format"]
 
 _FORMATS: dict[str, Callable[[], _core.Node]] = {
     "date": calendar.date,
@@ -43,8 +43,10 @@ _FORMATS: dict[str, Callable[[], _core.Node]] = {
 # and plain text in such members, and validators of JSON Schema accept them.
 _FREE = frozenset({"password", "binary", "byte", "int32", "int64", "float", "double"})
 
+ASSERTING_FORMATS = (*_FORMATS, "idn-hostname")
+"""The formats that the specification names: each asserts something."""
 
-KNOWN_FORMATS = frozenset((*_FORMATS, *_FREE, "idn-hostname"))
+KNOWN_FORMATS = frozenset((*ASSERTING_FORMATS, *_FREE))
 """The formats that have a meaning, are known to have none, or cannot be held."""
 
 
