@@ -20,10 +20,11 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMoreKeys = 24;      // beyond the least number of items
-constexpr std::size_t kMostMembers = 256;  // values of a list inside items, each with a member of its own
-constexpr std::size_t kMaxTexts = 30'000;  // texts that a search for the shortest keys may hold
-constexpr std::uint32_t kManyRounds = 40;  // 2^40 texts are more than a text can hold
+constexpr std::size_t kMoreKeys = 24;            // beyond the least number of items
+constexpr std::size_t kMostMembers = 256;        // values of a list inside items, each with a member of its own
+constexpr std::size_t kMaxTexts = 30'000;        // texts that a search for the shortest keys may hold
+constexpr std::size_t kMaxTextsForMore = 5'000;  // beyond the least number of items
+constexpr std::uint32_t kManyRounds = 40;        // 2^40 texts are more than a text can hold
 
 // Whether a part has two strings of one byte: repeated n times, it has 2^n strings.
 bool has_choice(const ExprSet& exprs, ExprId id) {
@@ -103,18 +104,22 @@ NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Me
 
 using TextsOfKeys = std::map<std::string, std::vector<std::string>>;  // texts by JsonValue::key()
 
-// Enumerates texts by their lengths: the largest length that a state on the way through the text promises.
+// Enumerates texts by their lengths: the largest length that a state on the way through the text promises. Of several
+// bytes that lead to one state, the next one is added when the text of the one before is visited.
 class ShortestKeys {
  public:
   ShortestKeys(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
       : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), meter_(meter) {}
 
-  void find(std::size_t count, DistinctKeys& list) {
+  // Finds up to `count` keys, and at least `least` where there are as many.
+  void find(std::size_t least, std::size_t count, DistinctKeys& list) {
     add("", list.key, 0);
-    while (!pending_.empty() && list.keys.size() < count && texts_.size() < kMaxTexts) {
+    while (!pending_.empty() && list.keys.size() < count &&
+           texts_.size() < (list.keys.size() < least ? kMaxTexts : kMaxTextsForMore)) {
       const auto [length, read, index] = pending_.top();
       pending_.pop();
-      visit(index, length, list);
+      add_next_byte(index);
+      visit(index, length, list, true);
     }
     list.has_all_keys = pending_.empty() && list.keys.size() < count;
   }
@@ -128,11 +133,12 @@ class ShortestKeys {
     pending_ = {};
     texts_.clear();
     lengths_.clear();
+    before_.clear();
     texts_of_keys_.clear();
     list = DistinctKeys{.key = list.key, .is_unbounded = list.is_unbounded};
     add("", list.key, 0);
     for (std::size_t i = 0; i < texts_.size() && list.keys.size() < count && texts_.size() < kMaxTexts; ++i) {
-      visit(i, lengths_[i], list);
+      visit(i, lengths_[i], list, false);
     }
     std::vector<std::size_t> order(list.keys.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -147,7 +153,8 @@ class ShortestKeys {
   }
 
  private:
-  void add(std::string text, ExprId state, std::uint32_t length_before) {
+  // `before` is the state before the last byte, where other bytes that lead to the same state are still to be added.
+  void add(std::string text, ExprId state, std::uint32_t length_before, ExprId before = ExprSet::kEmpty) {
     const std::uint32_t length = liveness_.length(state);
     if (length == Liveness::kDead) return;
     held_ += static_cast<std::int64_t>(text.size() + 64);
@@ -156,10 +163,12 @@ class ShortestKeys {
     const std::uint32_t whole = std::max(length_before, saturating_add(text.size(), length));
     pending_.push({whole, text.size(), texts_.size()});
     lengths_.push_back(whole);
+    before_.push_back(before);
     texts_.emplace_back(std::move(text), state);
   }
 
-  void visit(std::size_t index, std::uint32_t length, DistinctKeys& list) {
+  // With `by_state`, only the first byte that leads to a state is added.
+  void visit(std::size_t index, std::uint32_t length, DistinctKeys& list, bool by_state) {
     const auto [text, state] = texts_[index];
     if (exprs_[state].nullable) {
       const std::optional<JsonValue> value = JsonValue::parse(text);
@@ -173,20 +182,37 @@ class ShortestKeys {
         list.lengths.push_back(length);
       }
     }
-    expand(text, state, length);
+    expand(text, state, length, by_state);
   }
 
-  void expand(const std::string& text, ExprId state, std::uint32_t length) {
+  void expand(const std::string& text, ExprId state, std::uint32_t length, bool by_state) {
     const bool is_remembered = exprs_[state].op == Op::remembered;
     const TextId read = is_remembered ? exprs_[state].text() : TextId{};
     const ExprId before = is_remembered ? exprs_[state].part() : state;
     const ExprId* first = derivatives_.row(before);
     const std::vector<ExprId> row(first, first + derivatives_.class_count());
+    std::vector<ExprId> added;
     for (unsigned byte = 0; byte < 256; ++byte) {
       const ExprId next = row[derivatives_.class_of()[byte]];
-      if (next == ExprSet::kEmpty) continue;
-      add(text + static_cast<char>(byte), exprs_.after_byte(before, next, read, static_cast<std::uint8_t>(byte)),
-          length);
+      if (next == ExprSet::kEmpty || std::ranges::find(added, next) != added.end()) continue;
+      // Open items are read: each of their bytes leads to a state of its own.
+      const bool leads_together =
+          by_state && !is_remembered && !exprs_[next].has_open_item && !exprs_[next].has_closed_item;
+      if (leads_together) added.push_back(next);
+      const ExprId after = exprs_.after_byte(before, next, read, static_cast<std::uint8_t>(byte));
+      add(text + static_cast<char>(byte), after, length, leads_together ? before : ExprSet::kEmpty);
+    }
+  }
+
+  void add_next_byte(std::size_t index) {
+    const ExprId before = before_[index];
+    if (before == ExprSet::kEmpty) return;
+    auto [text, state] = texts_[index];
+    const ExprId* row = derivatives_.row(before);
+    for (unsigned byte = static_cast<std::uint8_t>(text.back()) + 1u; byte < 256; ++byte) {
+      if (row[derivatives_.class_of()[byte]] != state) continue;
+      text.back() = static_cast<char>(byte);
+      return add(std::move(text), state, lengths_[index], before);
     }
   }
 
@@ -197,6 +223,7 @@ class ShortestKeys {
   std::int64_t held_ = 0;
   std::vector<std::pair<std::string, ExprId>> texts_;
   std::vector<std::uint32_t> lengths_;  // of the texts
+  std::vector<ExprId> before_;          // see `add`
   TextsOfKeys texts_of_keys_;
   // The shortest completed text first; among equals the one that has the least to come.
   struct Entry {
@@ -276,6 +303,17 @@ bool writes_many_values(const ExprSet& exprs, Derivatives& derivatives, Meter& m
 // Without a text of the separator, as where the vocabulary has no comma, no second item follows.
 std::uint32_t most_items(const Node& node, std::span<const ExprId> parts) {
   return parts[0] == ExprSet::kEmpty ? std::min(node.maximum(), 1u) : node.maximum();
+}
+
+// The keys of an earlier list, if it has the same ones: many lists of a schema have the same items.
+const DistinctKeys* known_keys(const ExprSet& exprs, const DistinctKeys& keys) {
+  for (const DistinctList& list : exprs.lists()) {
+    const DistinctKeys& first = list.keys[0];
+    const bool is_same =
+        first.key == keys.key && first.sought == keys.sought && first.is_unbounded == keys.is_unbounded;
+    if (list.kind == DistinctKind::values && is_same) return &first;
+  }
+  return nullptr;
 }
 
 // A list of few values: members in any order, whose states are exact inside a member, too. `texts_of_keys` has all
@@ -372,7 +410,7 @@ NamedKinds find_kinds(ExprSet& exprs, Derivatives& derivatives, Liveness& livene
       throw Error(ErrorKind::unsupported, "distinct_few_names");
     }
     ShortestKeys search(exprs, derivatives, liveness, meter);
-    search.find(found.wanted[k] + kMoreKeys, names);
+    search.find(found.wanted[k], found.wanted[k] + kMoreKeys, names);
     if (names.keys.size() < found.wanted[k]) search.find_short_texts(found.wanted[k] + kMoreKeys, names);
     if (names.keys.size() < found.wanted[k]) {
       const auto asked = static_cast<std::int64_t>(found.wanted[k]);
@@ -458,10 +496,18 @@ ExprId make_distinct(ExprSet& exprs, Derivatives& derivatives, Liveness& livenes
       return writes_many_values(exprs, derivatives, meter, keys.key, has_objects);
     };
     const bool is_few = is_nested && !keys.is_unbounded && !has_many(false) && !has_many(true);
-    ShortestKeys search(exprs, derivatives, liveness, meter);
-    search.find(is_few ? kMostMembers + 1 : minimum + kMoreKeys, keys);
-    if (is_few && !keys.has_all_keys) throw Error(ErrorKind::unsupported, "distinct_nested");
-    if (is_few) return make_members(exprs, node, parts, search.texts_of_keys());
+    if (is_few) {
+      ShortestKeys search(exprs, derivatives, liveness, meter);
+      search.find(kMostMembers + 1, kMostMembers + 1, keys);
+      if (!keys.has_all_keys) throw Error(ErrorKind::unsupported, "distinct_nested");
+      return make_members(exprs, node, parts, search.texts_of_keys());
+    }
+    keys.sought = minimum + kMoreKeys;
+    if (const DistinctKeys* known = known_keys(exprs, keys)) {
+      keys = *known;
+    } else {
+      ShortestKeys(exprs, derivatives, liveness, meter).find(minimum, keys.sought, keys);
+    }
     item.rest_length = node.children()[2]->is_open() ? exprs[item.rest].min_length : liveness.length(item.rest);
     if (!keys.has_all_keys && keys.keys.size() < minimum) {
       throw Error(ErrorKind::unsupported, "distinct_keys", minimum, static_cast<std::int64_t>(keys.keys.size()));

@@ -41,6 +41,7 @@ struct DistinctKeys {
   std::vector<std::string> keys{};
   std::vector<std::uint32_t> lengths{};
   bool has_all_keys = false;    // there are no other keys
+  std::size_t sought = 0;       // how many were searched for; 0 where the rules of the items are not defined yet
   std::uint32_t first_bit = 0;  // of these keys in DistinctState::used
 };
 

@@ -146,6 +146,7 @@ class ExprSet {
 
   const DistinctState& list_state(ExprId id) const { return list_states_[(*this)[id].a_]; }
   const DistinctList& list(std::uint32_t index) const { return lists_[index]; }
+  const std::deque<DistinctList>& lists() const { return lists_; }
   // The kinds of the items of a short completion: the items that must still come, and at least one after a separator.
   std::vector<std::uint32_t> kinds_to_come(const DistinctState& state);
   const Decimal& decimal_number(std::uint32_t index) const { return decimals_[index]; }

@@ -232,6 +232,22 @@ class ByteDfa:
             state = self.row(state)[steps[0]]
         return None
 
+    def common_prefix(self, most: int) -> bytes:
+        """Return the bytes that every member begins with, `most` of them at most.
+
+        >>> import detent
+        >>> ByteDfa(detent.regex("abc|abd+")._node).common_prefix(9)
+        b'ab'
+        """
+        state, text = self._core.start, bytearray()
+        while state and len(text) < most and not self._core.accepting(state):
+            steps = [index for index, target in enumerate(self.row(state)) if target]
+            if len(steps) != 1 or len(self._members[steps[0]]) != 1:
+                break
+            text += self._members[steps[0]]
+            state = self.row(state)[steps[0]]
+        return bytes(text)
+
     def longest_prefix(self, text: bytes) -> tuple[int, int]:
         """Return how many bytes of `text` begin a member, and the state after them."""
         state = self._core.start

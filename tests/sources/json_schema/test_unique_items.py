@@ -494,3 +494,23 @@ def test_contents_that_are_not_written_alike_differ(pair: tuple[Any, Any]) -> No
     one, other = pair
     assert contents.number([one, one]) != contents.number([one, other])
     assert contents.number({"k": one}) == contents.number({"k": json.loads(json.dumps(one))})
+
+
+def test_lists_of_the_same_items_may_ask_for_more_of_them() -> None:
+    items = {"type": "string", "maxLength": 3}
+    lists = {"few": array(items), "many": array(items, minItems=60), "other": array(items, minItems=2)}
+    language = detent.json_schema({"type": "object", "properties": lists, "required": [*lists]})
+    value = {"few": [], "many": [str(number) for number in range(60)], "other": ["a", "b"]}
+    assert language.accepts(json.dumps(value))
+    assert len(json.loads(language.shortest())["many"]) == 60
+    assert not language.accepts(json.dumps({**value, "many": value["many"][:59]}))
+
+
+def test_the_pointer_of_a_refused_list_is_its_own() -> None:
+    """All lists inside items are decided at once; the error names the one that may have few values."""
+    few = array(array({"enum": list(range(257))}))
+    fine = array(array({"type": "string"}))
+    for schema in ({"fine": fine, "few": few, "last": fine}, {"few": few, "last": fine, "again": few}):
+        with pytest.raises(detent.UnsupportedSchemaError, match="may have few values") as refused:
+            detent.json_schema({"type": "object", "properties": schema})
+        assert refused.value.pointer == "/properties/few"

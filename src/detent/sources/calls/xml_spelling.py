@@ -24,9 +24,11 @@ from detent.sources.json_schema.assertions.document import SchemaDocument
 from detent.sources.json_schema.assertions.formulas import TRUE
 from detent.sources.json_schema.emit.emitter import Emitter
 from detent.sources.json_schema.emit.json_spelling import json_spelling
+from detent.sources.json_schema.emit.nested_lists import are_taken
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import ValueEmitter
 from detent.sources.json_schema.parse.values import ARRAY, OBJECT, STRING
+from detent.sources.json_schema.solve.array_plan import ArrayPlan
 from detent.sources.json_schema.solve.merged import MergedAssertions
 from detent.sources.json_schema.solve.number_sets import NumberSet
 from detent.sources.json_schema.solve.object_plan import ObjectPlan
@@ -299,9 +301,9 @@ class _XmlValues:
             self._known[conjunction] = self._value(conjunction)
         return self._known[conjunction]
 
-    def with_rules(self, node: _core.Node) -> _core.Node:
-        """See `ValueEmitter.with_rules`: each value has rules of its own."""
-        return node
+    def takes_nested_lists(self, plan: ArrayPlan, items: _core.Node) -> bool:
+        """See `ValueEmitter.takes_nested_lists`: each value has rules of its own."""
+        return are_taken(items, [])
 
     def _value(self, conjunction: Conjunction) -> _core.Node:
         template = self._template

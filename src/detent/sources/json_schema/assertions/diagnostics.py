@@ -37,7 +37,7 @@ class Diagnostics:
     """Reports what is wrong with one schema; in lenient mode an unsupported keyword is a warning."""
 
     def __init__(self, lenient: bool) -> None:
-        self._is_lenient = lenient
+        self.is_lenient = lenient
         self._warned: set[str] = set()
         self._pointers: dict[str, set[str]] = {}
         """The pointers of the schemas with a name that resembles a keyword."""
@@ -54,7 +54,7 @@ class Diagnostics:
     def refuse(self, node: SchemaNode | None, keyword: str, reason: str, remedy: str) -> None:
         """Raise for a keyword that cannot be held exactly; in lenient mode warn, and the caller drops the keyword."""
         error = UnsupportedSchemaError(node.pointer() if node else "", keyword, reason, remedy)
-        if not self._is_lenient:
+        if not self.is_lenient:
             raise error
         self.warn(f"dropped: {error}")
 

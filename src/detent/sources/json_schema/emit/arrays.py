@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError, UnsupportedError
+from detent.errors import UnsupportedError
 from detent.sources.json_schema.assertions.formulas import TRUE, Formula
 from detent.sources.json_schema.emit.tasks import Continuation, Task, ValueEmitter
 from detent.sources.json_schema.parse.schema_node import SchemaNode
@@ -15,9 +15,6 @@ __all__ = ["emit_array"]
 _MAX_MEMBERS = 16
 """The number of listed values whose sets are states. A list of distinct items has the states of one text only."""
 _WORK_OF_STATE = 4  # a state of an array takes as long as four branches of a combination
-_MAX_NESTED_STATES = 10_000
-_MAX_NESTED_BYTES = 1 << 25
-_MAX_NESTED_WORK = 10**6
 
 
 def emit_array(values: ValueEmitter, plan: ArrayPlan) -> Task:
@@ -92,32 +89,11 @@ def _emit_unique(values: ValueEmitter, plan: ArrayPlan, min_items: int, max_item
             "leave minItems or uniqueItems out there",
         )
         return (yield from _emit_chain(values, plan))
-    if item.has_distinct and not _is_decided(values, items):
-        plan.refuse_unique(
-            "the items have lists of unique items or of counted members themselves, and may have few values",
-            "leave one of the two uniqueItems or minProperties out",
-        )
+    if item.has_distinct and not values.takes_nested_lists(plan, items):
+        plan.refuse_nested()
         return (yield from _emit_chain(values, plan))
     whole = concat(spelling.open_array, items, spelling.close_array)
     return whole if min_items else _core.union([spelling.empty_array, whole])
-
-
-def _is_decided(values: ValueEmitter, items: _core.Node) -> bool:
-    """Whether the core finds that lists nested in these items leave many values.
-
-    Items may refer to rules. Rules that are not complete yet are taken for the empty language.
-    """
-    for node in (items, values.with_rules(items)):
-        try:
-            _core.Automaton(node, _MAX_NESTED_STATES, _MAX_NESTED_BYTES, _MAX_NESTED_WORK)
-        except ArgumentError:  # a reference to a rule
-            continue
-        except UnsupportedError:
-            return False
-        except LimitError:
-            return True  # compile decides, under the limits of the constraint
-        return True
-    return False
 
 
 def _refuse_unique(values: ValueEmitter, plan: ArrayPlan) -> None:

@@ -14,6 +14,7 @@ from detent import _core
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
 from detent.sources.json_schema.emit.arrays import emit_array
+from detent.sources.json_schema.emit.nested_lists import NestedLists, are_taken
 from detent.sources.json_schema.emit.objects import emit_object
 from detent.sources.json_schema.emit.plain import PlainEmitter
 from detent.sources.json_schema.emit.scalars import scalars_of
@@ -54,6 +55,7 @@ class Emitter:
         self._outermost = outermost
         self._nodes: dict[_Target, _core.Node] = {solver.document.nothing: _core.empty()}
         self._rules: list[_core.Node] = []
+        self._nested_lists = NestedLists()
         self._rule_of: dict[_Target, int] = {}
         self._active: dict[_Target, int] = {}
         """The conjunctions and continuations that are being emitted, with their depths."""
@@ -78,11 +80,17 @@ class Emitter:
         if known is not None:
             return known
         node = trampoline(self._visit, start)
-        return self.with_rules(node)
+        if self._rules:
+            node = _core.grammar([*self._rules, node], len(self._rules))
+        self._nested_lists.decide(node, self._rules)
+        return node
 
-    def with_rules(self, node: _core.Node) -> _core.Node:
-        """Return a part of the document with the rules that it may refer to; those in progress are empty."""
-        return _core.grammar([*self._rules, node], len(self._rules)) if self._rules else node
+    def takes_nested_lists(self, plan: ArrayPlan, items: _core.Node) -> bool:
+        """See `ValueEmitter.takes_nested_lists`. Rules that are not complete yet count as empty where it is decided."""
+        if self.solver.document.diagnostics.is_lenient:
+            return are_taken(items, self._rules)
+        self._nested_lists.add(plan, items)
+        return True
 
     def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
         """Return the expression of a conjunction if it is known or needs no other; else None."""

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from detent import _core
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.emit.spelling import Spelling
+from detent.sources.json_schema.solve.array_plan import ArrayPlan
 from detent.sources.json_schema.solve.solver import Solver
 
 __all__ = ["Continuation", "InPlace", "Request", "Task", "ValueEmitter", "union_of"]
@@ -45,8 +46,11 @@ class ValueEmitter(Protocol):
     def try_immediate(self, conjunction: Conjunction) -> _core.Node | None:
         """Return the expression of a conjunction if it is known or needs no other; else None."""
 
-    def with_rules(self, node: _core.Node) -> _core.Node:
-        """Return a part of the document with the rules that it may refer to, as far as they are complete."""
+    def takes_nested_lists(self, plan: ArrayPlan, items: _core.Node) -> bool:
+        """Whether the core takes unique items that have such items inside; False if they may have few values.
+
+        True where that is decided later, with the whole document.
+        """
 
 
 def union_of(parts: Sequence[_core.Node]) -> _core.Node:

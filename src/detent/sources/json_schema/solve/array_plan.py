@@ -219,6 +219,13 @@ class ArrayPlan:
         """Refuse uniqueItems."""
         self.solver.refuse(self.conjunction, "uniqueItems", reason, remedy)
 
+    def refuse_nested(self) -> None:
+        """Refuse uniqueItems over items that have unique items inside, and may have few values."""
+        self.refuse_unique(
+            "the items have lists of unique items or of counted members themselves, and may have few values",
+            "leave one of the two uniqueItems or minProperties out",
+        )
+
     def refuse_distinct(self) -> None:
         """Refuse uniqueItems over many values beside other conditions."""
         reason = f"beside other conditions, unique items can have at most {_MAX_COUNTED_VALUES} values"

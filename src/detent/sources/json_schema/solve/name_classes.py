@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from detent.errors import LimitError
@@ -27,6 +27,63 @@ class FreeNames(NamedTuple):
     strings: StringSet
 
 
+class _Class(NamedTuple):
+    """Names with the same verdicts: those of `inside` that are in none of `outside`."""
+
+    verdicts: _Verdicts
+    inside: StringSet
+    outside: tuple[_Side, ...]
+    prefixes: tuple[str, ...]
+    """The texts that the satisfied criteria ask each name to begin with."""
+    member: str | None
+    """A name of the class, if one is known."""
+
+    @property
+    def strings(self) -> StringSet:
+        """The names."""
+        found = self.inside
+        for side in self.outside:
+            found = found.intersection(side.failing)
+        return found
+
+    def begins_like(self, prefix: str) -> bool:
+        """Whether a name of the class may begin with a text, as far as the prefixes tell."""
+        return all(_may_meet(prefix, one) for one in self.prefixes)
+
+
+class _Side(NamedTuple):
+    """The names for which a criterion holds, those for which it does not, and how each of the former begins."""
+
+    satisfying: StringSet
+    failing: StringSet
+    prefix: str
+
+    def split(self, criterion: Criterion, names: _Class) -> Iterator[_Class]:
+        """Yield the names of a class for which the criterion holds, if there may be any, and the others."""
+        verdicts, member = names.verdicts, names.member
+        if not names.begins_like(self.prefix):
+            yield names._replace(verdicts=(*verdicts, (criterion, False)))
+            return
+        is_inside = member is not None and self.satisfying.accepts(member)
+        yield _Class(
+            (*verdicts, (criterion, True)),
+            names.inside.intersection(self.satisfying),
+            tuple(side for side in names.outside if _may_meet(side.prefix, self.prefix)),  # the others exclude nothing
+            (*names.prefixes, self.prefix),
+            member if is_inside else None,
+        )
+        yield names._replace(
+            verdicts=(*verdicts, (criterion, False)),
+            outside=(*names.outside, self),
+            member=None if is_inside else member,
+        )
+
+
+def _may_meet(one: str, other: str) -> bool:
+    """Whether a text may begin with two texts."""
+    return one.startswith(other) or other.startswith(one)
+
+
 def name_classes(
     solver: Solver, mentioned: Iterable[str], every: list[EveryMember], residual_names: list[NameSet]
 ) -> list[FreeNames]:
@@ -39,18 +96,16 @@ def name_classes(
     for names in [*(one.names for one in every), *residual_names]:
         criteria.update(dict.fromkeys(names.criteria))
     unmentioned = StringSet(excluded=frozenset(mentioned))
-    classes: list[tuple[_Verdicts, StringSet]] = [((), unmentioned)]
+    classes = [_Class((), unmentioned, (), (), None)]
+    is_complete = True
     room = SearchRoom(_MAX_SEARCHED)
     for criterion in criteria:
-        inside = solver.satisfying(criterion)
-        outside = solver.failing(criterion)
-        classes = [
-            ((*verdicts, (criterion, verdict)), strings.intersection(side))
-            for verdicts, strings in classes
-            for verdict, side in ((True, inside), (False, outside))
-            if not _is_forbidden(solver, (*verdicts, (criterion, verdict)), every)
-        ]
-        classes = [(verdicts, strings) for verdicts, strings in classes if strings.listed is None or strings.listed]
+        satisfying = solver.satisfying(criterion)
+        side = _Side(satisfying, solver.failing(criterion), satisfying.prefix() if len(criteria) > 3 else "")
+        divided = [part for names in classes for part in side.split(criterion, names)]
+        classes = [part for part in divided if not _is_forbidden(solver, part.verdicts, every)]
+        is_complete &= len(classes) == len(divided)
+        classes = [names for names in classes if names.inside.listed is None or names.strings.listed]
         if len(criteria) > 3 and len(classes) > 3:
             classes = _with_names(classes, room)
         if len(classes) > _MAX_CLASSES:
@@ -61,18 +116,20 @@ def name_classes(
                 limit=_MAX_CLASSES,
                 given=len(classes),
             )
-    found = [FreeNames(NameClass(verdicts), strings) for verdicts, strings in classes]
-    return _united(solver, found, every, residual_names, unmentioned)
+    found = [FreeNames(NameClass(names.verdicts), names.strings) for names in classes]
+    return _united(solver, found, every, residual_names, unmentioned if is_complete else None)
 
 
-def _with_names(classes: list[tuple[_Verdicts, StringSet]], room: SearchRoom) -> list[tuple[_Verdicts, StringSet]]:
+def _with_names(classes: list[_Class], room: SearchRoom) -> list[_Class]:
     """Return the classes that have a name; raises `LimitError` with the patterns of the class that is too large."""
     found = []
-    for verdicts, strings in classes:
+    for names in classes:
+        member = names.member
         try:
-            is_empty = strings.is_empty(room)
+            if member is None:
+                member = names.strings.some_member(room)
         except LimitError as error:
-            patterns = [f"{criterion:.40}" for criterion, _ in verdicts if isinstance(criterion, str)]
+            patterns = [f"{criterion:.40}" for criterion, _ in names.verdicts if isinstance(criterion, str)]
             raise LimitError(
                 f"the patterns of names {', '.join(map(repr, patterns[:4]))} overlap in too many ways to find which "
                 "names match several; anchor them with ^ and $, or begin each with a text of its own",
@@ -80,8 +137,8 @@ def _with_names(classes: list[tuple[_Verdicts, StringSet]], room: SearchRoom) ->
                 limit=_MAX_SEARCHED,
                 given=error.given,
             ) from error
-        if not is_empty:
-            found.append((verdicts, strings))
+        if member is not None:
+            found.append(names._replace(member=member))
     return found
 
 
@@ -100,9 +157,12 @@ def _united(
     classes: list[FreeNames],
     every: list[EveryMember],
     residual_names: list[NameSet],
-    unmentioned: StringSet,
+    every_name: StringSet | None,
 ) -> list[FreeNames]:
-    """Unite the classes with the same conditions; leave out those whose members have no value."""
+    """Unite the classes with the same conditions; leave out those whose members have no value.
+
+    `every_name` are the names of all classes together, if none was left out.
+    """
     groups: dict[Any, list[FreeNames]] = {}
     for names in classes:
         schemas: list[SignedSchema] = [one.schema for one in every if names.name_class.is_within(one.names)]
@@ -110,12 +170,10 @@ def _united(
             continue
         key = (tuple(schemas), tuple(names.name_class.is_within(one) for one in residual_names))
         groups.setdefault(key, []).append(names)
-    # With n criteria and no class left out there are 2^n classes; if all are united, they are all unmentioned names.
-    is_complete = bool(classes) and len(classes) == 1 << len(classes[0].name_class.verdicts)
-    if len(groups) == 1 and is_complete:
+    if len(groups) == 1 and every_name is not None:
         (group,) = groups.values()
         if len(group) == len(classes):
-            return [FreeNames(group[0].name_class, unmentioned)]
+            return [FreeNames(group[0].name_class, every_name)]
     return [
         FreeNames(group[0].name_class, union_of_strings([names.strings for names in group]))
         for group in groups.values()

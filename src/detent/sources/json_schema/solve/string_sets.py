@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 
 from detent import _core
 from detent.limits import Limits
@@ -31,6 +32,7 @@ _REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(
 """A class of characters with a quantifier, from the start of the text to its end."""
 _QUANTIFIERS: dict[str, tuple[int, None]] = {"+": (1, None), "*": (0, None)}
 _LARGEST_COUNT = 1_000_000
+_MAX_PREFIX = 200
 
 
 class SearchRoom:
@@ -84,13 +86,26 @@ class StringSet:
             return False
         if self.max_length is not None and len(text) > self.max_length:
             return False
+        return all(questions.accepts(text.encode()) for questions in self._languages())
+
+    def _languages(self) -> list[ByteDfa]:
         if self._questions is None:
             self._questions = [ByteDfa(node) for node in self.nodes]
-        return all(questions.accepts(text.encode()) for questions in self._questions)
+        return self._questions
 
-    def is_empty(self, room: SearchRoom) -> bool:
-        """Whether there is no member; searches the automaton, within the room that is left."""
-        return not self.listed if self.listed is not None else room.search(self.node()).is_empty()
+    def some_member(self, room: SearchRoom) -> str | None:
+        """Return a member, if there is one; searches the automaton, within the room that is left."""
+        if self.listed is not None:
+            return next(iter(self.listed), None)
+        dfa = room.search(self.node())
+        return None if dfa.is_empty() else dfa.some_completion(dfa.start).decode()
+
+    def prefix(self) -> str:
+        """Return a text that each member begins with: the longest one that a single language of `nodes` asks for."""
+        if self.listed is not None:
+            return commonprefix(list(self.listed))  # noqa: RUF071 - of characters, as it is meant here
+        found = [questions.common_prefix(_MAX_PREFIX) for questions in self._languages()]
+        return max(found, key=len, default=b"").decode(errors="ignore")
 
     def intersection(self, other: StringSet) -> StringSet:
         """Return the strings of both sets."""
