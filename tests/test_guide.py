@@ -55,3 +55,14 @@ def test_a_copy_is_the_guide_itself() -> None:
         guide = detent.compile(detent.regex("[a-z]{3}"), vocabulary, canonical=canonical)
         assert copy.copy(guide) is guide
         assert copy.deepcopy({"guide": guide})["guide"] is guide
+
+
+def test_a_budget_for_texts_that_are_not_written_out() -> None:
+    many = detent.json_schema({"type": "array", "minItems": 1_000_000})
+    guide = detent.compile(many, detent.load_model().vocabulary)
+    for tokens in (256, 30_000, 256):
+        with pytest.raises(
+            detent.LimitError, match=f"no text of .* is known to fit into max_tokens={tokens}: "
+        ) as caught:
+            guide.matcher(tokens)
+        assert caught.value.subject == "max_tokens"

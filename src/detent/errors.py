@@ -188,6 +188,8 @@ class LimitError(DetentError):
         The largest value allowed.
     given : int or None
         The value asked for, or None if the work stopped before it was known.
+    pointer : str or None
+        JSON pointer of the schema that reached the limit, if it is known.
     """
 
     code = "limit"
@@ -206,6 +208,13 @@ class LimitError(DetentError):
         self.subject = subject
         self.limit = limit
         self.given = given
+        self.pointer: str | None = None
+
+    def at(self, pointer: str) -> Self:
+        """Return the same error with the JSON pointer of the schema that it is about."""
+        located = self.prefixed(f"at {pointer or 'the root'}")
+        located.pointer = pointer
+        return located
 
 
 class CancelledError(DetentError):

@@ -234,16 +234,20 @@ class Guide(ABC):
         if not isinstance(headroom, int) or isinstance(headroom, bool) or headroom < 0:
             raise ArgumentError(f"headroom must be an integer from 0 on, got {short_repr(headroom)}")
         text_tokens = min(max_tokens - count_eos, (1 << 32) - 2)
-        if text_tokens >= 0 and machine.completes_within(text_tokens, prompt):
-            planned = text_tokens - headroom
-            if headroom and not (planned >= 0 and machine.completes_within(planned, prompt)):
-                return len(_core.Matcher(machine, None, prompt).completion())
-            return planned
         try:
+            if text_tokens >= 0 and machine.completes_within(text_tokens, prompt):
+                planned = text_tokens - headroom
+                if headroom and not (planned >= 0 and machine.completes_within(planned, prompt)):
+                    return len(_core.Matcher(machine, None, prompt).completion())
+                return planned
             shortest = _core.Matcher(machine, None, prompt).completion()
         except LimitError as error:
+            if error.subject != "completion":
+                raise
             raise LimitError(
-                f"max_tokens={max_tokens} is too few for any known text of {self._language!r}: {error}",
+                f"no text of {self._language!r} is known to fit into max_tokens={max_tokens}: the shortest known one "
+                f"takes {error.given} bytes, and those over {error.limit} are not written out; leave max_tokens out, "
+                "or allow shorter texts",
                 subject="max_tokens",
                 limit=max_tokens,
                 given=error.given,

@@ -31,7 +31,10 @@ _ADVICE: tuple[tuple[Any, str], ...] = (
         os.PathLike,
         "read the file, path.read_text(), and pass the text to detent.json_schema, detent.grammar or the like",
     ),
-    ((str, bytes), "write detent.regex(...) for a pattern, detent.literal(...) for a text"),
+    (
+        (str, bytes),
+        "write detent.regex(...) for a pattern, detent.literal(...) for a text, detent.json_schema(...) for a schema",
+    ),
 )
 """What to write for values of some types where a language is expected."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,3 +228,11 @@ def test_names_that_other_libraries_have_are_explained() -> None:
         detent.Request("Hi", max_token=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"Ban\(\) got .*did you mean 'ignore_case'"):
         detent.Ban(["x"], ignorecase=True)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": 2}, {"ban": 5}])
+def test_an_error_names_its_request(wrong: dict[str, Any]) -> None:
+    model = detent.load_model()
+    requests = [detent.Request("Hi", detent.regex("a{9}")), detent.Request("Hi", detent.regex("a{9}"), **wrong)]
+    with pytest.raises(detent.DetentError, match=r"^request 1: "):
+        detent.generate_batch(model, requests)

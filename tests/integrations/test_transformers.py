@@ -137,7 +137,7 @@ class TestBudget:
                 assert re.fullmatch(pattern, text), text
 
     def test_a_budget_that_no_text_fits(self, bench: Bench) -> None:
-        with pytest.raises(LimitError, match="max_tokens=2 is too few"):
+        with pytest.raises(LimitError, match=r"^max_new_tokens: max_tokens=2 is too few"):
             LogitsProcessor([bench.guide("a"), bench.guide(DATE)], max_new_tokens=2)
         with pytest.raises(ArgumentError, match="max_new_tokens, if it is no GenerationConfig, must be"):
             LogitsProcessor(bench.guide("a"), max_new_tokens=-1)

@@ -147,3 +147,11 @@ def test_logits_that_come_from_ctypes() -> None:
     vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
     model = CallableModel(lambda token_ids: logits, vocabulary)
     assert detent.generate(model, [0], detent.regex("a?b{3}"), temperature=0).text == "bbb"
+
+
+def test_logits_of_torch_may_be_bfloat16_with_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+    vocabulary = detent.Vocabulary([b"a", b"b", b""], eos_token_ids=[2])
+    logits = torch.tensor([0.0, 1.0, -5.0], dtype=torch.bfloat16, requires_grad=True)
+    session = CallableModel(lambda token_ids: logits, vocabulary).start([0])
+    assert session.logits.tolist() == [0.0, 1.0, -5.0]

@@ -309,3 +309,8 @@ def test_generation_reads_calls_from_special_tokens() -> None:
         calls = out.value if isinstance(out.value, list) else list(out.value.calls)
         assert calls == [detent.Call("now", {})]
         assert "[TOOL_CALLS]" not in out.text
+
+
+def test_misspelt_options_of_turns_are_named() -> None:
+    with pytest.raises(TypeError, match=r"turn\(\) got .*'stlye'; did you mean 'style'"):
+        detent.turn(stlye="qwen3")  # type: ignore[call-overload]

@@ -27,6 +27,7 @@ from detent.generation.request import check_model, token_ids_of
 from detent.generation.sampler import Sampler, whole_number
 from detent.language import Language
 from detent.models.base import Model
+from detent.suggestions import as_language
 
 __all__ = ["Distance", "Fidelity", "TextProbability", "fidelity"]
 
@@ -218,7 +219,7 @@ def fidelity(
     if not isinstance(language, Language):
         raise ArgumentError(
             f"language must be a Language, got {type(language).__name__}; it is compiled here, without and with "
-            "canonical=True"
+            f"canonical=True; {as_language(language)}"
         )
     tree = TokenTree(model, prompt_ids, language, checked_temperature)
     if samples is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from detent.errors import ArgumentError
+from detent.errors import ArgumentError, DetentError
 from detent.generation.batch import run_batch
 from detent.generation.decode_loop import Stream
 from detent.generation.output import Output
@@ -186,9 +186,12 @@ def generate_batch(model: Model, requests: Sequence[Request], *, batch_size: int
     batch_size = whole_number("batch_size", batch_size, least=1)
     guides: dict[tuple[int, Canonical | None], Guide] = {}
     prepared = []
-    for request in requests:
+    for index, request in enumerate(requests):
         key = id(request.language), request.canonical
-        prepared.append(PreparedRequest(model, request, guides.get(key)))
+        try:
+            prepared.append(PreparedRequest(model, request, guides.get(key)))
+        except DetentError as error:
+            raise error.prefixed(f"request {index}") from None
         if request.language is not None:
             guides[key] = prepared[-1].guide
     return run_batch(model, [(each, sample) for each in prepared for sample in range(each.request.samples)], batch_size)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from detent.errors import ArgumentError, DetentError, ModelError, StateError
+from detent.errors import ArgumentError, DetentError, LimitError, ModelError, StateError
 from detent.generation.eos_mask import eos_mask
 from detent.generation.request import compile_by_default
 from detent.generation.sampler import whole_number
@@ -118,7 +118,10 @@ class LogitsProcessor:
             max_new_tokens = whole_number("max_new_tokens, if it is no GenerationConfig,", max_new_tokens, least=0)
         self._max_new_tokens = max_new_tokens
         for guide in self._guides:
-            guide.matcher(self._max_new_tokens)  # a budget that is too small is an error before anything is written
+            try:
+                guide.matcher(self._max_new_tokens)  # a budget that is too small is an error before anything is written
+            except LimitError as error:
+                raise error.prefixed("max_new_tokens") from None
         self._vocabulary = vocabulary
         self._width = _used_width(vocabulary)
         self._ends = eos_mask(vocabulary)

@@ -135,13 +135,15 @@ class ComputedSession:
 
 
 def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
+    if type(logits).__module__ == "torch":  # on a device, with a gradient, or bfloat16, which NumPy has not
+        logits = logits.detach().cpu().float()  # type: ignore[union-attr]
     try:
         array = np.asarray(logits)
     except (
         TypeError,
         ValueError,
         RuntimeError,
-    ) as error:  # ragged lists; tensors on a device, with a gradient, or bfloat16
+    ) as error:  # ragged lists
         raise ModelError(f"The model's function must return numbers of shape ({width},): {error}") from error
     if array.dtype.kind not in "fiu":
         raise ModelError(f"The model's function must return real numbers, got dtype {array.dtype}")

@@ -12,6 +12,7 @@ from detent.sources.calls.function import Function, read_functions
 from detent.sources.json_schema import json_schema
 from detent.sources.nodes import short_repr, upper_count
 from detent.sources.words.choice import choice
+from detent.suggestions import suggests_names
 from detent.turns.events import Turn
 from detent.turns.style import Style
 from detent.turns.styles import find_style
@@ -26,6 +27,7 @@ Thinking: TypeAlias = Literal["none", "optional", "required", "open"]
 _SHOWN_NAMES = 3
 
 
+@suggests_names
 def turn(
     tools: Sequence[object] | object = (),
     *,

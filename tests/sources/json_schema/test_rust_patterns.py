@@ -113,3 +113,16 @@ def test_a_comment_may_have_a_bracket() -> None:
 def test_patterns_of_another_engine_are_left_alone() -> None:
     python = detent.json_schema(adapter(r"^[a[]\d$", regex_engine="python-re"))
     assert python.accepts('"[1"') and not python.accepts('"b1"')
+
+
+def test_patterns_of_pydantic_in_annotations_and_arguments_are_read_alike() -> None:
+    assert detent.json_schema(WORD).accepts('"é"') and not detent.json_schema(WORD).accepts('"-"')
+    assert detent.json_schema(DIGIT).accepts('"٣"')
+    assert detent.json_schema(_call).accepts('{"word": "é", "digit": "٣"}')
+
+
+WORD = Annotated[str, pydantic.Field(pattern=r"^\w+$")]
+DIGIT = Annotated[str, pydantic.StringConstraints(pattern=r"^\d$")]
+
+
+def _call(word: WORD, digit: DIGIT) -> None: ...

@@ -346,3 +346,20 @@ def test_members_that_depend_on_each_other_in_a_circle_are_refused_soon() -> Non
         detent.json_schema(circle(24))
     assert caught.value.subject == "pattern_size"
     assert caught.value.limit == detent.Limits().pattern_size
+
+
+@pytest.mark.parametrize("keyword", ["enum", "const"])
+def test_a_list_that_contains_itself_is_refused(keyword: str) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    with pytest.raises(detent.LimitError, match="nested over 100 deep"):
+        detent.json_schema({keyword: circle})
+
+
+def test_a_limit_names_the_schema_that_reached_it() -> None:
+    inner = {"type": "integer", "multipleOf": 65537}
+    for schema in (inner, {"type": ["array", "integer"], **inner, "items": inner}):
+        with pytest.raises(detent.LimitError, match=r"^at /properties/a/properties/b: multipleOf") as caught:
+            detent.json_schema({"properties": {"a": {"properties": {"b": schema}}}})
+        assert (caught.value.pointer, caught.value.subject) == ("/properties/a/properties/b", "remainders")
+    assert pickle.loads(pickle.dumps(caught.value)) == caught.value

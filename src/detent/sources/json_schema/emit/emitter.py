@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from detent import _core
+from detent.errors import LimitError
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
 from detent.sources.json_schema.emit.arrays import emit_array
@@ -132,7 +133,12 @@ class Emitter:
         self._active[target] = len(self._active)
         if not is_in_place:
             self._value_depth = len(self._active) - 1
-        node = yield from (target.start() if isinstance(target, Continuation) else self._conjunction(target))
+        try:
+            node = yield from (target.start() if isinstance(target, Continuation) else self._conjunction(target))
+        except LimitError as error:
+            if error.pointer is None and isinstance(target, Conjunction):
+                raise error.at(self.solver.first_node(target).pointer()) from None
+            raise
         self._value_depth = outer_depth
         del self._active[target]
         if target in self._rule_of:
@@ -199,4 +205,7 @@ class Emitter:
 
     def scalars(self, merged: MergedAssertions) -> list[_core.Node]:
         """Return the expressions of the scalars of a conjunction without disjunctions, one for each kind."""
-        return scalars_of(self.solver, self.spelling, merged)
+        try:
+            return scalars_of(self.solver, self.spelling, merged)
+        except LimitError as error:
+            raise error if merged.node is None else error.at(merged.node.pointer()) from None

@@ -45,11 +45,11 @@ class References:
         work: list[Any] = [] if isinstance(self.root, bool) else [self.root]
         while work:
             value = work.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
             inner = value
             if isinstance(value, dict):
-                if id(value) in seen:
-                    continue
-                seen.add(id(value))
                 _check_names(value)
                 inner = value.values()
                 if not _NOTED.isdisjoint(value):

@@ -48,6 +48,7 @@ from detent.sources.json_schema.python_types.metadata import (
     refuse_default,
     refuse_unread,
 )
+from detent.sources.json_schema.python_types.rust_patterns import as_ecma_pattern
 from detent.sources.nodes import short_repr
 from detent.sources.types import datetime, duration, time
 
@@ -350,6 +351,8 @@ class _SchemaBuilder:
             bound = getattr(data, attribute, None)
             if isinstance(bound, (int, float, Decimal, str)) and isinstance(bound, str) == (attribute == "pattern"):
                 keywords[keyword] = float(bound) if isinstance(bound, Decimal) else bound
+                if isinstance(bound, str) and type(data).__module__.startswith("pydantic."):
+                    keywords[keyword] = as_ecma_pattern(bound)  # pydantic compiles it with Rust's regex
                 known = True
         for attribute, side in (("min_length", "min"), ("max_length", "max")):
             bound = getattr(data, attribute, None)

@@ -35,8 +35,8 @@ class _Class(NamedTuple):
     outside: tuple[_Side, ...]
     prefixes: tuple[str, ...]
     """The texts that the satisfied criteria ask each name to begin with."""
-    member: str | None
-    """A name of the class, if one is known."""
+    has_name: bool
+    """Whether a search has found a name of the class."""
 
     @property
     def strings(self) -> StringSet:
@@ -60,22 +60,21 @@ class _Side(NamedTuple):
 
     def split(self, criterion: Criterion, names: _Class) -> Iterator[_Class]:
         """Yield the names of a class for which the criterion holds, if there may be any, and the others."""
-        verdicts, member = names.verdicts, names.member
+        verdicts = names.verdicts
         if not names.begins_like(self.prefix):
             yield names._replace(verdicts=(*verdicts, (criterion, False)))
             return
-        is_inside = member is not None and self.satisfying.accepts(member)
         yield _Class(
             (*verdicts, (criterion, True)),
             names.inside.intersection(self.satisfying),
             tuple(side for side in names.outside if _may_meet(side.prefix, self.prefix)),  # the others exclude nothing
             (*names.prefixes, self.prefix),
-            member if is_inside else None,
+            False,
         )
         yield names._replace(
             verdicts=(*verdicts, (criterion, False)),
             outside=(*names.outside, self),
-            member=None if is_inside else member,
+            has_name=False,
         )
 
 
@@ -96,7 +95,7 @@ def name_classes(
     for names in [*(one.names for one in every), *residual_names]:
         criteria.update(dict.fromkeys(names.criteria))
     unmentioned = StringSet(excluded=frozenset(mentioned))
-    classes = [_Class((), unmentioned, (), (), None)]
+    classes = [_Class((), unmentioned, (), (), False)]
     is_complete = True
     room = SearchRoom(_MAX_SEARCHED)
     for criterion in criteria:
@@ -124,10 +123,8 @@ def _with_names(classes: list[_Class], room: SearchRoom) -> list[_Class]:
     """Return the classes that have a name; raises `LimitError` with the patterns of the class that is too large."""
     found = []
     for names in classes:
-        member = names.member
         try:
-            if member is None:
-                member = names.strings.some_member(room)
+            has_name = names.has_name or not names.strings.is_empty(room)
         except LimitError as error:
             patterns = [f"{criterion:.40}" for criterion, _ in names.verdicts if isinstance(criterion, str)]
             raise LimitError(
@@ -137,8 +134,8 @@ def _with_names(classes: list[_Class], room: SearchRoom) -> list[_Class]:
                 limit=_MAX_SEARCHED,
                 given=error.given,
             ) from error
-        if member is not None:
-            found.append(names._replace(member=member))
+        if has_name:
+            found.append(names._replace(has_name=True))
     return found
 
 

@@ -93,12 +93,9 @@ class StringSet:
             self._questions = [ByteDfa(node) for node in self.nodes]
         return self._questions
 
-    def some_member(self, room: SearchRoom) -> str | None:
-        """Return a member, if there is one; searches the automaton, within the room that is left."""
-        if self.listed is not None:
-            return next(iter(self.listed), None)
-        dfa = room.search(self.node())
-        return None if dfa.is_empty() else dfa.some_completion(dfa.start).decode()
+    def is_empty(self, room: SearchRoom) -> bool:
+        """Whether there is no member; searches the automaton, within the room that is left."""
+        return not self.listed if self.listed is not None else room.search(self.node()).is_empty()
 
     def prefix(self) -> str:
         """Return a text that each member begins with: the longest one that a single language of `nodes` asks for."""
