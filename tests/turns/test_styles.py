@@ -313,4 +313,4 @@ def test_generation_reads_calls_from_special_tokens() -> None:
 
 def test_misspelt_options_of_turns_are_named() -> None:
     with pytest.raises(TypeError, match=r"turn\(\) got .*'stlye'; did you mean 'style'"):
-        detent.turn(stlye="qwen3")  # type: ignore[call-overload]
+        detent.turn(stlye="qwen3")  # type: ignore[call-arg]

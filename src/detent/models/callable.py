@@ -7,6 +7,7 @@ service. Its result is checked at each call, because a wrong width or NaN would 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,7 +137,8 @@ class ComputedSession:
 
 def _checked(logits: ArrayLike, width: int) -> NDArray[np.float32]:
     if type(logits).__module__ == "torch":  # on a device, with a gradient, or bfloat16, which NumPy has not
-        logits = logits.detach().cpu().float()  # type: ignore[union-attr]
+        tensor: Any = logits.detach().cpu()  # type: ignore[union-attr]
+        logits = tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor
     try:
         array = np.asarray(logits)
     except (
