@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -170,7 +171,18 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
     ("call", "message"),
     [
         (lambda: detent.json_schema("integer"), r"of 'integer'; correct it there, or pass a dict or a Python type"),
-        (lambda: detent.json_schema({}, whitespace="none"), r'whitespace is "written", .*; "regex \'none\'" has'),
+        (
+            lambda: detent.json_schema({}, whitespace="pretty"),
+            r'^\'pretty\' is no white space; whitespace must be "written", "line", .* or a pattern such as " \?"$',
+        ),
+        (lambda: detent.json_schema({}, whitespace="compct"), r"such as .*; did you mean 'compact'\?$"),
+        (
+            lambda: detent.json_schema({}, whitespace="[ a]?"),
+            r"^\"regex '\[ a\]\?'\" is no white space, because it has the text b'a'; whitespace must be \"written\", ",
+        ),
+        (lambda: detent.generate(detent.load_model(), "Hi", detent.date), r"call the function: detent\.date\(\)$"),  # type: ignore[arg-type]
+        (lambda: detent.literal("a") + detent.regex, r"call the function: detent\.regex\(\.\.\.\)$"),  # type: ignore[operator]
+        (lambda: detent.literal("a") | detent.tokenizations, r"write detent\.calls"),  # type: ignore[operator]
         (lambda: detent.calls([{"name": "f"}], style="lama3-json"), r"did you mean 'llama3-json'\?"),
         (lambda: detent.turn(style="chatgpt"), r"such as 'hermes'.*detent\.turns\.STYLES has their names"),
         (lambda: detent.grammar('one: "a"'), r"no rule 'start' to begin with, only \['one'\]; .* pass start="),
@@ -185,6 +197,19 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
 def test_messages_name_what_there_is(call: Any, message: str) -> None:
     with pytest.raises(detent.DetentError, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(detent.Ban) if each.name not in ("words", "mode")])
+def test_options_of_bans_are_named_where_generate_is_given_one(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"ban=detent\.Ban\(words, {name}=\.\.\.\)"):
+        detent.generate(detent.load_model(), "Hi", **{name: 0})  # type: ignore[arg-type]
+
+
+def test_the_docs_list_the_options_of_bans() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "generation.md").read_text("utf-8")
+    listed = re.findall(r"^\| `([a-z_]+)` \| (.*?) \|", text[text.index("`detent.Ban(words, ...)`") :], re.MULTILINE)
+    options = {each.name: each.default for each in fields(detent.Ban) if each.name != "words"}
+    assert {name: ast.literal_eval(default.strip("`")) for name, default in listed[: len(options)]} == options
 
 
 def test_a_misspelt_grammar_of_lark() -> None:

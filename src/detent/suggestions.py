@@ -38,6 +38,8 @@ _ADVICE: tuple[tuple[Any, str], ...] = (
 )
 """What to write for values of some types where a language is expected."""
 
+_PACKAGE = __name__.partition(".")[0]
+
 _MAX_LISTED = 12
 """Parameters that a message lists where none is near."""
 
@@ -99,6 +101,25 @@ def suggests_arguments(kind: _Class) -> _Class:
     return kind
 
 
+def _call_of_ours(value: object) -> str:
+    """Return the call of a public function of detent that makes a language, and "" for other values.
+
+    >>> import detent
+    >>> _call_of_ours(detent.date), _call_of_ours(detent.regex), _call_of_ours(detent.compile), _call_of_ours(print)
+    ('detent.date()', 'detent.regex(...)', '', '')
+    """
+    if not isinstance(value, types.FunctionType) or value.__module__.partition(".")[0] != _PACKAGE:
+        return ""
+    name = value.__name__
+    if not str(value.__annotations__.get("return")).startswith("Language") or name.startswith("_"):
+        return ""
+    required = any(
+        each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        for each in inspect.signature(value).parameters.values()
+    )
+    return f"{_PACKAGE}.{name}({'...' if required else ''})"
+
+
 def read_the_file(value: object) -> str:
     """Return the end of a message for a path in the place of the text of a file, which no function here reads.
 
@@ -142,5 +163,7 @@ def as_language(value: object) -> str:
     if isinstance(value, Iterable):
         return "write detent.choice(...) for one of several texts"
     if callable(value):
-        return "write detent.calls([...]) for calls of a function, detent.json_schema(...) for its arguments"
+        ours = _call_of_ours(value)
+        other = "write detent.calls([...]) for calls of a function, detent.json_schema(...) for its arguments"
+        return f"call the function: {ours}" if ours else other
     return "make a language of it with detent.regex, detent.choice, detent.json_schema or their like"

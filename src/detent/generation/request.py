@@ -162,6 +162,10 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("logprobs", "top_logprobs"), "out.log_probabilities has them, and alternatives=3 the likeliest tokens"
     ),
+    **{
+        name: f"it is an option of bans: ban=detent.Ban(words, {name}=...)"
+        for name in ("across_prompt", "ignore_case", "max_rewinds", "whole_words")
+    },
     "report": "each output has one: out.report",
     "tool_choice": "the calls are the rule: detent.calls([...], style=...)",
 }

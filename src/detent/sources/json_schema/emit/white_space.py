@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,10 +11,14 @@ from detent.errors import ArgumentError
 from detent.language import Language
 from detent.sources.nodes import concat, optional, repeat, short_repr, union
 from detent.sources.regex import regex
+from detent.suggestions import did_you_mean
 
 __all__ = ["WhiteSpace", "white_space"]
 
-_NAMES = '"written", "line", "bounded", "compact" or "single"'
+_KNOWN = ("written", "line", "bounded", "compact", "single")
+_NAMES = f"""{", ".join(f'"{name}"' for name in _KNOWN[:-1])} or "{_KNOWN[-1]}\""""
+_WORD = re.compile("[A-Za-z][A-Za-z0-9_ -]*")
+_PATTERN = '" ?"'
 _MAX_INDENT = 96
 _JSON_SPACE = Language(repeat(_core.byte_set(b" \t\n\r"), 0, None), "white space")
 
@@ -34,7 +39,7 @@ def white_space(whitespace: object) -> WhiteSpace:
     if isinstance(whitespace, Language):
         return _custom(whitespace)
     if not isinstance(whitespace, str):
-        raise ArgumentError(f"whitespace is {_NAMES}, or a pattern or language; got {type(whitespace).__name__}")
+        raise ArgumentError(f"whitespace must be {_NAMES}, or a pattern or language; got {type(whitespace).__name__}")
     return _named(whitespace)
 
 
@@ -54,14 +59,20 @@ def _named(whitespace: str) -> WhiteSpace:
         return _everywhere(_core.epsilon())
     if whitespace == "single":
         return WhiteSpace(_core.literal(b", "), _core.literal(b": "), _core.epsilon(), _core.epsilon())
+    if _WORD.fullmatch(whitespace):  # a pattern of white space has no words
+        raise ArgumentError(
+            f"{short_repr(whitespace)} is no white space; whitespace must be {_NAMES}, or a pattern such as "
+            f"{_PATTERN}{did_you_mean(whitespace, _KNOWN)}"
+        )
     return _custom(regex(whitespace))
 
 
 def _custom(whitespace: Language) -> WhiteSpace:
-    if not whitespace <= _JSON_SPACE:
+    wrong = whitespace.counterexample(_JSON_SPACE)
+    if wrong is not None:
         raise ArgumentError(
-            f"whitespace is {_NAMES}, or a pattern or language of JSON's spaces, tabs, line feeds and carriage "
-            f"returns; {short_repr(whitespace.description)} has {short_repr(whitespace.counterexample(_JSON_SPACE))}"
+            f"{short_repr(whitespace.description)} is no white space, because it has the text {short_repr(wrong)}; "
+            f"whitespace must be {_NAMES}, or a pattern or language of spaces, tabs, line feeds and carriage returns"
         )
     return _everywhere(whitespace._node)
 
