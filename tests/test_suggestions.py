@@ -182,6 +182,7 @@ def test_values_of_bytes_are_those_of_their_text() -> None:
         ),
         (lambda: detent.generate(detent.load_model(), "Hi", detent.date), r"call the function: detent\.date\(\)$"),  # type: ignore[arg-type]
         (lambda: detent.literal("a") + detent.regex, r"call the function: detent\.regex\(\.\.\.\)$"),  # type: ignore[operator]
+        (lambda: detent.literal("a") | detent.choice, r"call the function: detent\.choice\(\.\.\.\)$"),  # type: ignore[operator]
         (lambda: detent.literal("a") | detent.tokenizations, r"write detent\.calls"),  # type: ignore[operator]
         (lambda: detent.calls([{"name": "f"}], style="lama3-json"), r"did you mean 'llama3-json'\?"),
         (lambda: detent.turn(style="chatgpt"), r"such as 'hermes'.*detent\.turns\.STYLES has their names"),

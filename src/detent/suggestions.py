@@ -6,6 +6,7 @@ import difflib
 import inspect
 import os
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -108,16 +109,21 @@ def _call_of_ours(value: object) -> str:
     >>> _call_of_ours(detent.date), _call_of_ours(detent.regex), _call_of_ours(detent.compile), _call_of_ours(print)
     ('detent.date()', 'detent.regex(...)', '', '')
     """
-    if not isinstance(value, types.FunctionType) or value.__module__.partition(".")[0] != _PACKAGE:
+    if not isinstance(value, types.FunctionType):
         return ""
     name = value.__name__
-    if not str(value.__annotations__.get("return")).startswith("Language") or name.startswith("_"):
+    if vars(sys.modules[_PACKAGE]).get(name) is not value or not str(value.__annotations__.get("return")).startswith(
+        "Language"
+    ):
         return ""
-    required = any(
-        each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        for each in inspect.signature(value).parameters.values()
+    given = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
     )
-    return f"{_PACKAGE}.{name}({'...' if required else ''})"
+    parameters = inspect.signature(value).parameters.values()
+    needs_arguments = any(each.default is each.empty and each.kind in given for each in parameters)
+    return f"{_PACKAGE}.{name}({'...' if needs_arguments else ''})"
 
 
 def read_the_file(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from typing import Any
@@ -476,5 +477,6 @@ def test_thinking_of_a_model_that_does_not_think_names_the_field(
 ) -> None:
     import openai
 
-    with pytest.raises(openai.BadRequestError, match=f"leave {field} out"):
+    with pytest.raises(openai.BadRequestError, match=f"leave {re.escape(field)} out") as caught:
         client.post(path, body={"model": "detent", **post}, cast_to=object)
+    assert caught.value.param == field
