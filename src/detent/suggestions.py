@@ -111,19 +111,12 @@ def _call_of_ours(value: object) -> str:
     """
     if not isinstance(value, types.FunctionType):
         return ""
-    name = value.__name__
-    if vars(sys.modules[_PACKAGE]).get(name) is not value or not str(value.__annotations__.get("return")).startswith(
-        "Language"
-    ):
+    signature = inspect.signature(value)
+    public: object = vars(sys.modules[_PACKAGE]).get(value.__name__)
+    if public is not value or not str(signature.return_annotation).startswith("Language"):
         return ""
-    given = (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.VAR_POSITIONAL,
-    )
-    parameters = inspect.signature(value).parameters.values()
-    needs_arguments = any(each.default is each.empty and each.kind in given for each in parameters)
-    return f"{_PACKAGE}.{name}({'...' if needs_arguments else ''})"
+    needs_arguments = any(each.default is each.empty for each in signature.parameters.values())
+    return f"{_PACKAGE}.{value.__name__}({'...' if needs_arguments else ''})"
 
 
 def read_the_file(value: object) -> str:
