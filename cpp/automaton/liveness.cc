@@ -436,8 +436,9 @@ bool Liveness::expand(Search& search, std::size_t index) {
     if (to == ExprSet::kEmpty || (c > 0 && to == row[c - 1])) continue;
     meter_.step();
     combine_known_parts(to);
-    const std::vector<ExprId> alternatives = known(to) == kUnknown ? alternatives_of(to) : std::vector<ExprId>{to};
-    for (ExprId next : alternatives) {
+    const bool is_known = known(to) != kUnknown;
+    const std::vector<ExprId> alternatives = is_known ? std::vector<ExprId>() : alternatives_of(to);
+    for (ExprId next : is_known ? std::span(&to, 1) : std::span(alternatives)) {
       const std::uint32_t length = known(next);
       if (length == kDead) continue;
       if (length != kUnknown) {

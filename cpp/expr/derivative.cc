@@ -152,6 +152,7 @@ bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
     bool negated;
   };
   std::vector<Operand> operands;
+  operands.reserve(exprs_.operands(id).size());
   std::vector<ExprId> excluded;  // grown unions, without a row
   for (ExprId operand : exprs_.operands(id)) {
     const bool negated = exprs_[operand].op == Op::complement;
@@ -187,6 +188,10 @@ bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
     if (operands.size() == 2) {
       // Most classes of neighbouring rows lead to the same pairs.
       const ExprId first = part(operands[0]), second = part(operands[1]);
+      if (first == ExprSet::kEmpty || second == ExprSet::kEmpty) {
+        out[c] = ExprSet::kEmpty;
+        continue;
+      }
       CachedPair& cached = recent_[(first.value * 0x9E3779B1u ^ second.value * 0x85EBCA77u) >> kRecentShift];
       if (cached.first != first || cached.second != second) {
         cached = {first, second, exprs_.intersection({first, second})};
@@ -195,8 +200,13 @@ bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
       continue;
     }
     std::vector<ExprId> parts;
-    for (const Operand& operand : operands) parts.push_back(part(operand));
-    out[c] = exprs_.intersection(std::move(parts));
+    parts.reserve(operands.size());
+    bool is_dead = false;
+    for (std::size_t i = 0; i < operands.size() && !is_dead; ++i) {
+      parts.push_back(part(operands[i]));
+      is_dead = parts.back() == ExprSet::kEmpty;
+    }
+    out[c] = is_dead ? ExprSet::kEmpty : exprs_.intersection(std::move(parts));
   }
   return true;
 }
