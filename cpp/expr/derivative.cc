@@ -201,12 +201,10 @@ bool Derivatives::row_of_intersection(ExprId id, ExprId* out) {
     }
     std::vector<ExprId> parts;
     parts.reserve(operands.size());
-    bool is_dead = false;
-    for (std::size_t i = 0; i < operands.size() && !is_dead; ++i) {
-      parts.push_back(part(operands[i]));
-      is_dead = parts.back() == ExprSet::kEmpty;
-    }
-    out[c] = is_dead ? ExprSet::kEmpty : exprs_.intersection(std::move(parts));
+    for (const Operand& operand : operands) parts.push_back(part(operand));
+    const bool is_dead = std::ranges::find(parts, ExprSet::kEmpty) != parts.end();
+    out[c] = ExprSet::kEmpty;
+    if (!is_dead) out[c] = exprs_.intersection(std::move(parts));
   }
   return true;
 }
