@@ -5,13 +5,15 @@
 namespace detent {
 namespace {
 
-// Finds the bytes of the texts of expressions, or more bytes.
+constexpr ByteSet kPrintable = ByteSet::range(' ', '~');  // of ASCII
+
+// Finds the printable bytes of the texts of expressions, or more bytes; not all bytes of unions.
 class UsedBytes {
  public:
   explicit UsedBytes(const ExprSet& exprs) : exprs_(exprs) {}
 
   ByteSet of(ExprId id, int depth) {
-    if (depth == kMaxDepth) return ByteSet::all();
+    if (depth == kMaxDepth || known_.size() == kMaxVisits) return ByteSet::all();
     const auto [known, is_new] = known_.try_emplace(id.value);
     if (!is_new) return known->second;
     const ByteSet found = find(id, depth + 1);
@@ -20,6 +22,7 @@ class UsedBytes {
 
  private:
   static constexpr int kMaxDepth = 32;
+  static constexpr std::size_t kMaxVisits = 256;  // each state of a condition on 1,500 words has as many parts
 
   ByteSet find(ExprId id, int depth) {
     ByteSet found;
@@ -34,7 +37,10 @@ class UsedBytes {
         return found;
       case Op::repeat: return found | of(expr.part(), depth);
       case Op::union_of:
-        for (ExprId part : exprs_.operands(id)) found = found | of(part, depth);
+        for (ExprId part : exprs_.operands(id)) {
+          found = found | of(part, depth);
+          if (kPrintable.is_subset_of(found)) break;  // thousands of words with any text after each
+        }
         return found;
       case Op::intersection: {
         ByteSet all = ByteSet::all();
