@@ -156,3 +156,17 @@ def test_bytes_outside_texts() -> None:
     assert ((detent.byte_class(b"a\xff") + even) & ~detent.text()).shortest() == b"\xff"
     with pytest.raises(detent.EmptyLanguageError):
         ((detent.byte_class(b"a") + even) & ~detent.text()).shortest()
+
+
+def test_a_refuted_rule_leaves_no_proof() -> None:
+    """A rule with a byte beyond UTF-8 is no text; so nor is one that calls it, though it is one if the first were."""
+    beyond = detent.byte_class(b"\xff")._node
+    calls_second = _core.union([_core.concat([_core.literal(b"x"), _core.reference(1)]), beyond])
+    calls_first = _core.concat([_core.literal(b"y"), _core.reference(0)])
+    start = _core.union([_core.concat([_core.literal(bytes([97 + i])), _core.reference(i)]) for i in range(2)])
+    node = _core.grammar([calls_second, calls_first, start], 2)
+    dfa = _core.Automaton(_core.intersection([node, (~detent.text())._node]), **LIMITS)
+    assert dfa.advance(dfa.start, b"a")  # the proof of the first rule assumes that it is text, and then is the second
+    after = dfa.advance(dfa.start, b"b")
+    assert after
+    assert dfa.shortest_completion(after) == b"y\xff"
