@@ -8,10 +8,12 @@ others are plain expressions.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TypeAlias
 
 from detent import _core
 from detent.errors import LimitError
+from detent.limits import Limits
 from detent.sources.json_schema.assertions.assertions import Conjunction
 from detent.sources.json_schema.assertions.diagnostics import self_reference
 from detent.sources.json_schema.emit.arrays import emit_array
@@ -21,6 +23,7 @@ from detent.sources.json_schema.emit.plain import PlainEmitter
 from detent.sources.json_schema.emit.scalars import scalars_of
 from detent.sources.json_schema.emit.spelling import Spelling
 from detent.sources.json_schema.emit.tasks import Continuation, InPlace, Request, Task, union_of
+from detent.sources.json_schema.parse.schema_node import SchemaNode
 from detent.sources.json_schema.parse.values import ARRAY, OBJECT
 from detent.sources.json_schema.solve.array_plan import ArrayPlan
 from detent.sources.json_schema.solve.merged import MergedAssertions
@@ -136,9 +139,9 @@ class Emitter:
         try:
             node = yield from (target.start() if isinstance(target, Continuation) else self._conjunction(target))
         except LimitError as error:
-            if error.pointer is None and isinstance(target, Conjunction):
-                raise error.at(self.solver.first_node(target).pointer()) from None
-            raise
+            if not isinstance(target, Conjunction):
+                raise
+            raise _located(error, self.solver.first_node(target)) from None
         self._value_depth = outer_depth
         del self._active[target]
         if target in self._rule_of:
@@ -208,4 +211,10 @@ class Emitter:
         try:
             return scalars_of(self.solver, self.spelling, merged)
         except LimitError as error:
-            raise error if merged.node is None else error.at(merged.node.pointer()) from None
+            raise _located(error, merged.node) from None
+
+
+def _located(error: LimitError, node: SchemaNode | None) -> LimitError:
+    """Return the error with the pointer of a schema, unless it is about the whole document or has one."""
+    is_of_document = any(field.name == error.subject for field in fields(Limits))
+    return error if node is None or error.pointer is not None or is_of_document else error.at(node.pointer())
