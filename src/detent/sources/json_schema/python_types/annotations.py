@@ -109,9 +109,9 @@ def _read_duration(text: str) -> object:
 # Types that are read from strings: the schema, and the reader. datetime holds no leap seconds and no year 0000, and a
 # timedelta no years and months.
 _READ: dict[Any, tuple[dict[str, Any], Callable[[str], object]]] = {
-    dt.datetime: ({"format": "date-time", "not": {"pattern": "^0000|:60"}}, _read_datetime),
+    dt.datetime: ({"format": "date-time", "not": {"pattern": rf"^0000|{constrained.ODD_TIME}"}}, _read_datetime),
     dt.date: ({"format": "date", "not": {"pattern": "^0000"}}, dt.date.fromisoformat),
-    dt.time: ({"format": "time", "not": {"pattern": ":60"}}, _read_time),
+    dt.time: ({"format": "time", "not": {"pattern": constrained.ODD_TIME}}, _read_time),
     dt.timedelta: ({"format": "duration", "not": {"pattern": "Y|^P[^T]*M|[0-9]{9}"}}, _read_duration),
     uuid.UUID: ({"format": "uuid"}, uuid.UUID),
     ipaddress.IPv4Address: ({"format": "ipv4"}, ipaddress.IPv4Address),

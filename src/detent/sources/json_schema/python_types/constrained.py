@@ -18,6 +18,7 @@ from detent.sources.types.calendar import DATE, OFFSET, TIME
 
 __all__ = [
     "BOUNDS",
+    "ODD_TIME",
     "date",
     "date_time",
     "decimal_number",
@@ -27,6 +28,9 @@ __all__ = [
     "time",
     "with_float_multiples",
 ]
+
+ODD_TIME = r":60|\.\d{7}"
+"""A pattern of the times of RFC 3339 that Python has not: leap seconds, and less than a microsecond."""
 
 Constraints = Mapping[str, Any]
 Schema = dict[str, Any]
@@ -209,7 +213,7 @@ def date(constraints: Constraints) -> Schema:
 
 def time(constraints: Constraints) -> Schema:
     """Return the schema of a time: with its offset, unless the constraints or a bound say otherwise."""
-    return _moment(constraints, "time", "", TIME, ":60", _clock_head)
+    return _moment(constraints, "time", "", TIME, ODD_TIME, _clock_head)
 
 
 def date_time(constraints: Constraints) -> Schema:
@@ -217,7 +221,7 @@ def date_time(constraints: Constraints) -> Schema:
 
     With bounds that have an offset the texts are in UTC, as ``Z``.
     """
-    return _moment(constraints, "date-time", f"{DATE}T", TIME, "^0000|:60", _moment_head)
+    return _moment(constraints, "date-time", f"{DATE}T", TIME, f"^0000|{ODD_TIME}", _moment_head)
 
 
 def _moment(constraints: Constraints, name: str, day: str, clock: str, odd: str, head: Callable[[Any], str]) -> Schema:

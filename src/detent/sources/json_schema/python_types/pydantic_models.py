@@ -2,7 +2,8 @@
 
 Pydantic makes the schema and parses the text, so that aliases, validators and its own types work. Restrictions are
 added so that each text has a value. The constraints of types become keywords (`pydantic_schemas`). Objects have no
-further members, unless the model says ``extra="allow"``. Times have no leap second and dates no year 0000.
+further members, unless the model says ``extra="allow"``. Times have no leap second and at most six digits of one; dates
+have no year 0000.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from detent.errors import UnsupportedError
+from detent.sources.json_schema.python_types.constrained import ODD_TIME
 from detent.sources.json_schema.python_types.metadata import refuse_unread_inside
 from detent.sources.json_schema.python_types.pydantic_schemas import make_generator, pattern_of_format
 from detent.sources.nodes import short_repr
@@ -22,7 +24,7 @@ from detent.sources.nodes import short_repr
 __all__ = ["adapted_schema", "is_adapter", "is_pydantic_type", "prepared", "type_schema"]
 
 _DATA_KEYWORDS = frozenset({"not", "const", "enum", "default", "examples"})
-_ODD_TIMES = {"date": "^0000", "time": ":60", "date-time": "^0000|:60"}
+_ODD_TIMES = {"date": "^0000", "time": ODD_TIME, "date-time": f"^0000|{ODD_TIME}"}
 
 
 @dataclass(frozen=True)
