@@ -9,15 +9,19 @@ bool TextProof::is_text(ExprId id, int depth) {
   if (exprs_[id].is_text) return true;
   if (const auto known = known_.find(id.value); known != known_.end()) return known->second;
   if (depth == kMaxDepth) return false;
+  if (depth == 0) has_undefined_ = false;
   const bool found = find(id, depth + 1);
-  known_[id.value] = found;
+  if (found || !has_undefined_) known_[id.value] = found;
   return found;
 }
 
 bool TextProof::find(ExprId id, int depth) {
   const auto is_text_part = [&](ExprId part) { return is_text(part, depth); };
-  for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) {
-    if (!is_text_part(exprs_[id].first())) return false;
+  if (exprs_[id].op == Op::concat) {
+    for (; exprs_[id].op == Op::concat; id = exprs_[id].second()) {
+      if (!is_text_part(exprs_[id].first())) return false;
+    }
+    return is_text_part(id);  // it may be a rule that is being proved
   }
   const Expr& expr = exprs_[id];
   switch (expr.op) {
@@ -25,6 +29,10 @@ bool TextProof::find(ExprId id, int depth) {
     case Op::json_escaped:
       return is_text_part(expr.part());  // an escape is ASCII, and `part` what follows the character
     case Op::rule: {
+      if (exprs_.definition(id) == ExprSet::kEmpty) {
+        has_undefined_ = true;
+        return false;
+      }
       // A text of the rule contains shorter ones of the rule. So by induction, the rule counts as text inside itself.
       known_[id.value] = true;
       const bool found = is_text_part(exprs_.definition(id));

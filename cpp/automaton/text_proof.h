@@ -25,6 +25,7 @@ class TextProof {
 
   const ExprSet& exprs_;
   std::unordered_map<std::uint32_t, bool> known_;  // by expression
+  bool has_undefined_ = false;                     // whether the call has met a rule that is not defined yet
 };
 
 }  // namespace detent
