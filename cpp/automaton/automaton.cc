@@ -96,6 +96,10 @@ Automaton::Automaton(Automaton& other, const std::lock_guard<std::mutex>&)
 void Automaton::connect() {
   derivatives_.set_live([this](ExprId id) { return liveness_.live(id); },
                         [this](ExprId id) { return live_loops_.find(id).bytes; });
+  liveness_.set_padded_bound([this](ExprId id) -> std::optional<std::uint32_t> {
+    const LiveLoops::Loop loop = live_loops_.find_padded(id);
+    return loop.bytes.empty() ? std::nullopt : std::optional(loop.completion_bound);
+  });
 }
 
 // Locks `other`, the older automaton, and then this one: with one order of locking, no two threads wait for each other.
@@ -312,6 +316,12 @@ const Automaton::LiveBytes& Automaton::find_live_bytes(ExprId state) {
     if (is_new) meter_.allocate(sizeof(LiveBytes) + 40);
     slots_[state.value].live_bytes.store(&*found, std::memory_order_release);
     return &*found;
+  });
+}
+
+LiveLoops::Padded Automaton::padded(ExprId texts, const std::vector<ExprId>& excluded) {
+  return edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    return live_loops_.find_padded(operands_of(exprs, texts, Op::intersection), excluded);
   });
 }
 

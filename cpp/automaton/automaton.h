@@ -105,6 +105,9 @@ class Automaton {
     return known ? *known : find_live_bytes(state);
   }
 
+  // What a padding shows of the texts of `texts` that are in none of the sequences `excluded`.
+  LiveLoops::Padded padded(ExprId texts, const std::vector<ExprId>& excluded);
+
   // The one state after every character with this lead byte, or after this ASCII byte; dead if there is no such state.
   ExprId after_character(ExprId state, std::uint8_t lead);
 
@@ -161,6 +164,7 @@ class Automaton {
 
   const Hash128& hash(ExprId state) const { return exprs_[state].hash; }
   bool has_rule(ExprId state) const { return exprs_[state].has_rule; }
+  bool is_intersection(ExprId state) const { return exprs_[state].op == Op::intersection; }
   bool accepting(ExprId state) const { return exprs_[state].nullable; }
   // A lower bound on the length of the strings of a state: the exact minimum where the form shows it, otherwise 0.
   std::uint32_t least_length(ExprId state) const { return exprs_[state].exact_length ? exprs_[state].min_length : 0; }

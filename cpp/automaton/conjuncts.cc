@@ -173,6 +173,14 @@ bool has_conjuncts_that_search(const ExprSet& exprs) {
   return false;
 }
 
+bool may_count(const ExprSet& exprs, ExprId complement) {
+  if (exprs[complement].op != Op::complement) return false;
+  const auto counts = [&exprs](ExprId each) { return exprs[each].largest_count > kMaxContinuationBytes; };
+  const ExprId excluded = exprs[complement].part();
+  return counts(excluded) ||
+         (exprs[excluded].op == Op::union_of && std::ranges::any_of(exprs.operands(excluded), counts));
+}
+
 std::optional<CountedCharacters> counted_characters(ExprSet& exprs, ExprId conjunct) {
   const auto [first, rest] = split_first(exprs, conjunct);
   const bool is_string = exprs[first].op == Op::json_escaped;

@@ -28,6 +28,9 @@ std::vector<ExprId> relaxations_of(ExprSet& exprs, ExprId id);
 // Their sets may be many, and some of them take long searches. Cost: linear in the operands of intersections.
 bool has_conjuncts_that_search(const ExprSet& exprs);
 
+// Whether a complement excludes texts by counts of more than a few, such as .*a.{30}b.*
+bool may_count(const ExprSet& exprs, ExprId complement);
+
 // A conjunct that permits up to some number of characters, such as .{2,100}, as an intersection.
 struct CountedCharacters {
   ExprId unbounded;       // the same without bounds; inside a character, its rest, then any characters

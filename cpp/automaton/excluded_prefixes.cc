@@ -168,4 +168,19 @@ std::optional<ExprId> Liveness::widened_after_guards(ExprId id, ExprId tail) {
   return exprs_.intersection(std::move(operands));
 }
 
+// Notes the bound that a padding shows; returns whether there is one. The padding's own rest is searched without this,
+// so that no search begins another one without end.
+bool Liveness::note_padded(ExprId state) {
+  if (use_ != Use::bounds || is_padding_ || !padded_bound_ || known(state) != kUnknown) return false;
+  if (exprs_[state].op != Op::intersection || !exprs_[state].has_rule) return false;
+  struct Guard {
+    bool& flag;
+    ~Guard() { flag = false; }
+  } guard{is_padding_};
+  is_padding_ = true;
+  const std::optional<std::uint32_t> bound = padded_bound_(state);
+  if (bound) remember(state, *bound, Use::bounds);
+  return bound.has_value();
+}
+
 }  // namespace detent

@@ -49,27 +49,38 @@ LiveLoops::Loop LiveLoops::find(ExprId state) {
 }
 
 LiveLoops::Loop LiveLoops::find_padded(ExprId state) {
-  if (exprs_[state].op != Op::intersection) return {};
-  std::vector<ExprId> texts, conditions;  // texts: what is conditioned, and all texts over the alphabet
-  ByteSet bytes = ByteSet::all();
+  const auto counts = [this](ExprId operand) { return may_count(exprs_, operand); };
+  if (exprs_[state].op != Op::intersection || std::ranges::none_of(exprs_.operands(state), counts)) return {};
+  std::vector<ExprId> texts;  // what is conditioned, and all texts over the alphabet
+  Paddings::Sequences excluded;
   for (ExprId operand : operands_of(exprs_, state, Op::intersection)) {
-    const bool is_condition = exprs_[operand].op == Op::complement;
-    if (is_condition && !is_self_contained(exprs_[operand])) return {};
-    (is_condition ? conditions : texts).push_back(operand);
-    if (is_condition) continue;
-    const Loop loop = find(operand);
+    if (exprs_[operand].op != Op::complement) {
+      texts.push_back(operand);
+    } else if (!is_self_contained(exprs_[operand]) || !Paddings::add(exprs_, exprs_[operand].part(), excluded)) {
+      return {};
+    }
+  }
+  const Padded padded = find_padded(std::move(texts), excluded);
+  Loop loop;
+  loop.bytes = loop.first = padded.safe;
+  loop.completion_bound = padded.completion_bound;
+  return loop;
+}
+
+LiveLoops::Padded LiveLoops::find_padded(std::vector<ExprId> texts, const Paddings::Sequences& excluded) {
+  ByteSet bytes = ByteSet::all();
+  for (ExprId each : texts) {
+    const Loop loop = find(each);
     if (!loop.keeps_all) return {};
     bytes = bytes & loop.bytes;
   }
-  const std::optional<Paddings::Padding> padding = paddings_.find(conditions, bytes);
+  const std::optional<Paddings::Padding> padding = paddings_.find(excluded, bytes);
   if (!padding) return {};
   texts.push_back(padding->rest);
-  const std::uint32_t bound = liveness_.bound(exprs_.intersection(std::move(texts)));
+  const ExprId rest = exprs_.intersection(std::move(texts));
+  const std::uint32_t bound = liveness_.bound(rest);
   if (bound == Liveness::kDead) return {};
-  Loop loop;
-  loop.bytes = loop.first = padding->safe;
-  loop.completion_bound = saturating_add(bound, padding->length);
-  return loop;
+  return {padding->safe, bytes, saturating_add(bound, padding->length), padding->byte, padding->length, rest};
 }
 
 // The largest loop of the operands of a union. The heads of a grammar's states are few, and their loops are known.

@@ -33,6 +33,19 @@ class LiveLoops {
   Loop find(ExprId state);
   // The same of `g & condition`, by the loop of g and a padding of the condition (padding.h). Empty for others.
   Loop find_padded(ExprId state);
+  // What a padding shows of `g & condition`, where g is the intersection of `texts`, and the condition excludes some
+  // sequences (Paddings::add).
+  struct Padded {
+    ByteSet safe;  // after any text over these bytes, the state is live; empty where there is no padding
+    ByteSet kept;  // the same unless the condition has excluded all texts
+    std::uint32_t completion_bound = 0;  // of these states
+    // Each of these states has a completion that begins with `byte`, `length` times, and ends with any text of `rest`.
+    std::uint8_t byte = 0;
+    std::uint32_t length = 0;
+    ExprId rest;
+    bool operator==(const Padded&) const = default;
+  };
+  Padded find_padded(std::vector<ExprId> texts, const Paddings::Sequences& excluded);
   // A bound on the shortest completion after any text inside the JSON string that a live state begins with. Nothing if
   // it begins with none, or if its loop lacks some character.
   std::optional<std::uint32_t> bound_after_any_text(ExprId state);

@@ -439,6 +439,7 @@ bool Liveness::expand(Search& search, std::size_t index) {
     const bool is_known = known(to) != kUnknown;
     const std::vector<ExprId> alternatives = is_known ? std::vector<ExprId>() : alternatives_of(to);
     for (ExprId next : is_known ? std::span(&to, 1) : std::span(alternatives)) {
+      if (search.expanded > kFewExpanded) note_padded(next);  // a short search mostly finds a shorter text
       const std::uint32_t length = known(next);
       if (length == kDead) continue;
       if (length != kUnknown) {

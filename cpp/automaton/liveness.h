@@ -13,10 +13,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "automaton/character_counts.h"
@@ -75,6 +77,10 @@ class Liveness {
     if (state == ExprSet::kEmpty) return kDead;
     return expr.nonempty ? std::optional(std::min(expr.min_length, kMaxLength)) : std::nullopt;
   }
+
+  // `bound` is a bound on completions of a state that calls rules, where its form has a padding (padding.h): a search
+  // ends there. Case: inside the next string of a schema without a.{30}b.
+  void set_padded_bound(std::function<std::optional<std::uint32_t>(ExprId)> bound) { padded_bound_ = std::move(bound); }
 
   // Remembers a length for each state along the shortest next item of a list of distinct items.
   void note_next_item(ExprId list);
@@ -149,6 +155,7 @@ class Liveness {
   void search(ExprId state);
   // Expands one state of the search; returns whether it reaches a state that is known to be live.
   bool expand(Search& search, std::size_t index);
+  bool note_padded(ExprId state);
   void propagate(Search& search);
   // Splits an intersection into the one operand that calls rules, and the intersection of the others; false if that is
   // impossible.
@@ -162,6 +169,8 @@ class Liveness {
   KnownTexts known_texts_;
   TextProof text_proof_;
   WitnessText witness_text_;
+  std::function<std::optional<std::uint32_t>(ExprId)> padded_bound_;
+  bool is_padding_ = false;                             // inside padded_bound_
   Use use_ = Use::lengths;                              // of the call
   PagedArray<std::uint32_t, kUnknown> lengths_;         // by expression
   PagedArray<std::uint32_t, kUnknown> bounds_;          // by expression, where no length is known

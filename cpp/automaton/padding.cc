@@ -19,41 +19,36 @@ constexpr std::size_t kMaxTried = 4;          // byte classes
 
 }  // namespace
 
-std::optional<Paddings::Padding> Paddings::find(std::span<const ExprId> conditions, const ByteSet& bytes) {
-  Sequences sequences;
-  for (ExprId each : conditions) {
-    if (!add(exprs_[each].part(), sequences)) return std::nullopt;
-  }
-  meter_.step(std::ssize(sequences) / 4);
+std::optional<Paddings::Padding> Paddings::find(const Sequences& excluded, const ByteSet& bytes) {
+  meter_.step(std::ssize(excluded) / 4);
   const auto counts = [this](ExprId each) { return exprs_[each].largest_count > kMaxContinuationBytes; };
-  if (!std::ranges::any_of(sequences, counts)) return std::nullopt;
-  return family_of(sequences, bytes).padding;
+  if (!std::ranges::any_of(excluded, counts)) return std::nullopt;
+  return family_of(excluded, bytes).padding;
 }
 
 // Constructors write x y | x z as x (y | z). Here each sequence is one by itself, so that different unions share it.
-bool Paddings::add(ExprId texts, Sequences& sequences, int depth) {
+bool Paddings::add(ExprSet& exprs, ExprId texts, Sequences& sequences, int depth) {
   constexpr int kMaxDepth = 64;
-  if (texts == exprs_.sigma_star() || texts == exprs_.all_texts()) return false;
+  if (texts == exprs.sigma_star() || texts == exprs.all_texts()) return false;
   if (texts == ExprSet::kEmpty) return true;
-  if (depth < kMaxDepth && exprs_[texts].op == Op::union_of) {
-    return std::ranges::all_of(operands_of(exprs_, texts, Op::union_of),
-                               [&](ExprId each) { return add(each, sequences, depth + 1); });
+  if (depth < kMaxDepth && exprs[texts].op == Op::union_of) {
+    return std::ranges::all_of(operands_of(exprs, texts, Op::union_of),
+                               [&](ExprId each) { return add(exprs, each, sequences, depth + 1); });
   }
-  if (depth == kMaxDepth || exprs_[texts].op != Op::concat) {
+  if (depth == kMaxDepth || exprs[texts].op != Op::concat) {
     sequences.push_back(texts);
     return true;
   }
   std::vector<ExprId> elements;
   ExprId rest = texts;
-  for (; exprs_[rest].op == Op::concat; rest = exprs_[rest].second()) elements.push_back(exprs_[rest].first());
-  if (exprs_[rest].op != Op::union_of) {
+  for (; exprs[rest].op == Op::concat; rest = exprs[rest].second()) elements.push_back(exprs[rest].first());
+  if (exprs[rest].op != Op::union_of) {
     sequences.push_back(texts);
     return true;
   }
   Sequences tails;
-  const bool is_all = !add(rest, tails, depth + 1);
-  for (ExprId tail : tails) sequences.push_back(concat_elements(exprs_, elements, tail));
-  if (is_all) sequences.push_back(concat_elements(exprs_, elements, exprs_.sigma_star()));
+  if (!add(exprs, rest, tails, depth + 1)) tails = {rest};
+  for (ExprId tail : tails) sequences.push_back(concat_elements(exprs, elements, tail));
   return true;
 }
 
@@ -136,7 +131,7 @@ std::optional<Paddings::Padding> Paddings::find_padding(const Family& family, co
     const std::uint32_t length = pad(family, byte, rest);
     if (rest.size() >= fewest) continue;
     fewest = rest.size();
-    best = {length, exprs_.complement(exprs_.union_of(std::move(rest))), safe};
+    best = {byte, length, exprs_.complement(exprs_.union_of(std::move(rest))), safe};
   }
   return best;
 }

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -31,18 +30,21 @@ class Paddings {
       : exprs_(exprs), derivatives_(derivatives), meter_(meter) {}
 
   struct Padding {
-    std::uint32_t length = 0;  // bytes
+    std::uint8_t byte = 0;     // that is repeated
+    std::uint32_t length = 0;  // how often
     ExprId rest;               // the condition after it excludes at most what this one does
     ByteSet safe;              // of the bytes that are asked for: those after which no text is excluded for good
   };
 
-  // The padding of the intersection of some complements, before and after texts over `bytes`. Nothing where their form
-  // shows none: they count nothing, or lead to many sequences.
-  // Cost: at the first visit a row for each sequence; then linear in their operands.
-  std::optional<Padding> find(std::span<const ExprId> conditions, const ByteSet& bytes);
+  using Sequences = std::vector<ExprId>;
+  // Adds the sequences whose union is `texts`; returns false if it contains all texts.
+  static bool add(ExprSet& exprs, ExprId texts, Sequences& sequences, int depth = 0);
+  // The padding of a condition that excludes some sequences, before and after texts over `bytes`. Nothing where their
+  // form shows none: they count nothing, or lead to many sequences.
+  // Cost: at the first visit a row for each sequence; then linear in their number.
+  std::optional<Padding> find(const Sequences& excluded, const ByteSet& bytes);
 
  private:
-  using Sequences = std::vector<ExprId>;
   // The sequences to which texts over some bytes lead from each of them.
   struct Family {
     ByteSet bytes;
@@ -50,8 +52,7 @@ class Paddings {
     std::optional<Padding> padding;
   };
 
-  // Adds the sequences whose union is `texts`; returns false if it contains all texts.
-  bool add(ExprId texts, Sequences& sequences, int depth = 0);
+  bool add(ExprId texts, Sequences& sequences) { return add(exprs_, texts, sequences); }
   const Family& family_of(const Sequences& sequences, const ByteSet& bytes);
   const Family& find_family(const Sequences& sequences, const ByteSet& bytes);
   // Adds to `all` the sequences to which texts over some bytes lead, and removes from `safe` the bytes after which all

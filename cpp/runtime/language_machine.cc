@@ -1,6 +1,9 @@
 #include "runtime/language_machine.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -8,6 +11,8 @@
 #include "base/error.h"
 #include "expr/lengths.h"
 #include "expr/special.h"
+#include "mask/mask_builder.h"
+#include "runtime/exclusion_walk.h"
 #include "runtime/item_budget.h"
 #include "runtime/trie_walk.h"
 
@@ -192,6 +197,9 @@ bool LanguageMachine::fill_within(const TokenState& state, std::uint32_t tokens_
   if (budget_.is_large() && budget_.has_known_completion(at) && follow_known_completion(at, tokens_after, row))
     return true;
   if (budget_.all_fit(at, tokens_after)) return false;
+  if (budget_.has_alternatives() && follows_exclusions(automaton_, at)) {
+    if (const std::optional<bool> removed = write_beside_exclusions(at, *mask, tokens_after, row)) return *removed;
+  }
   if (by_alternatives) {
     const auto removed = has_many ? std::nullopt : remove_beyond(at, tokens_after, row, kLittleWork, false);
     if (!removed) write_by_alternatives(at, tokens_after, row);
@@ -219,9 +227,38 @@ void LanguageMachine::write_by_alternatives(ExprId state, std::uint32_t tokens_a
   if (accepting(state)) allow_eos(row);
 }
 
+// Writes the tokens after which a known completion fits, beside a condition that counts. Returns whether these are
+// fewer than those of the mask; nothing where positions do not describe the state.
+std::optional<bool> LanguageMachine::write_beside_exclusions(ExprId state, const Mask& mask, std::uint32_t tokens_after,
+                                                             std::uint32_t* row) {
+  MaskBuilder builder(vocabulary_->word_count());
+  ExclusionWalk walk(*vocabulary_, automaton_, builder);
+  walk.limit_tokens(tokens_after);
+  if (!walk.run(state, 0, vocabulary_->trie().size(), false)) return std::nullopt;
+  builder.finish()->write(row, vocabulary_->word_count());
+  allow_known_completion(state, tokens_after + 1, row);
+  if (accepting(state)) allow_eos(row);
+  std::vector<std::uint32_t> whole(vocabulary_->word_count());
+  write(mask, state, whole.data());
+  if (std::equal(whole.begin(), whole.end(), row)) return false;
+  // Where the known texts are long, a walk by states may find shorter ones, for tokens that it reaches.
+  const auto count = [](const auto& words) {
+    return std::transform_reduce(words.begin(), words.end(), std::int64_t{0}, std::plus<>(),
+                                 [](std::uint32_t word) { return std::int64_t{std::popcount(word)}; });
+  };
+  const std::span found(row, vocabulary_->word_count());
+  if (count(found) * 2 < count(whole) && remove_beyond(state, tokens_after, whole.data(), kMaxWork)) {
+    std::ranges::transform(found, whole, found.begin(), std::bit_or<>());
+  }
+  return true;
+}
+
 std::vector<std::uint32_t> LanguageMachine::completion_after(const TokenState& from, std::uint32_t token,
                                                              const TokenState& to, std::uint32_t tokens) {
   const ExprId at{from.language};
+  if (budget_.has_alternatives() && follows_exclusions(automaton_, at)) {
+    return completion_beside_exclusions(*vocabulary_, automaton_, at, vocabulary_->bytes(token), tokens);
+  }
   if (!follows_alternatives(at)) return {};
   return budget_.completion_after(at, vocabulary_->bytes(token), ExprId{to.language}, tokens);
 }

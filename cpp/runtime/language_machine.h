@@ -107,6 +107,8 @@ class LanguageMachine final : public TokenMachine {
   bool follows_alternatives(ExprId state);
   // Writes the text tokens after which a completion of at most `tokens_after` tokens is known, and eos if the state
   // accepts.
+  std::optional<bool> write_beside_exclusions(ExprId state, const Mask& mask, std::uint32_t tokens_after,
+                                              std::uint32_t* row);
   void write_by_alternatives(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   std::optional<bool> remove_beyond(ExprId state, std::uint32_t tokens_after, std::uint32_t* row, std::int64_t max_work,
                                     bool keeps_visited = true);

@@ -10,6 +10,7 @@
 #include "mask/mask_builder.h"
 #include "runtime/alternative_walk.h"
 #include "runtime/class_run.h"
+#include "runtime/exclusion_walk.h"
 #include "runtime/literal_walk.h"
 #include "runtime/trie_walk.h"
 #include "runtime/unbounded_reference.h"
@@ -32,6 +33,7 @@ std::shared_ptr<const Mask> MaskComputer::compute(ExprId state) {
     return compute_from_slices(sliced, check);
   }
   if (check == TokenCheck::tokenizable) return compute_from_nearest(state, check);
+  if (follows_exclusions(automaton_, state)) return walk(state, {}, check);
   const bool by_conjuncts = follows_conjuncts(automaton_, state);
   UnboundedState unbounded = analysis_.drop_upper_bound(state);
   if (by_conjuncts && unbounded.rounds < vocabulary_.max_token_length()) return walk(state, {}, check);

@@ -10,6 +10,7 @@
 #include "base/utf8_position.h"
 #include "expr/lengths.h"
 #include "runtime/conjunction_walk.h"
+#include "runtime/exclusion_walk.h"
 #include "runtime/trie_walk.h"
 
 namespace detent {
@@ -84,6 +85,7 @@ void ReferenceWalk::run(ExprId state) {
       walk_conjuncts(state, reference_.mask ? reference_.state : ExprSet::kEmpty, 0, trie_.size())) {
     return;
   }
+  if (walk_exclusions(state, 0, trie_.size(), reference_.mask != nullptr)) return;
   const auto& class_of = automaton_.class_of();
   path_[0] = {state, automaton_.row(state), reference_.mask ? automaton_.row(reference_.state) : nullptr};
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -96,6 +98,7 @@ void ReferenceWalk::run(ExprId state) {
 }
 
 void ReferenceWalk::run_below(ExprId state, std::size_t first, std::size_t end) {
+  if (walk_exclusions(state, first, end, false)) return;
   path_[trie_[first].depth] = {state, automaton_.row(state), nullptr};
   walk(first, end);
 }
@@ -143,6 +146,10 @@ void ReferenceWalk::walk(std::size_t first, std::size_t end) {
       continue;
     }
     if (++i == node.next) continue;
+    if (walk_exclusions(next, i, node.next, reference_next != ExprSet::kEmpty)) {
+      i = node.next;
+      continue;
+    }
     if (has_worked_much(next) && !check_tokens_ && !reference_.equal_inside) {
       // No conjuncts while compiling: a language that needs too many states must be refused at its first mask.
       if (automaton_.is_compiling() || !walk_conjuncts(next, reference_next, i, node.next)) {
@@ -199,6 +206,13 @@ bool ReferenceWalk::walk_conjuncts(ExprId next, ExprId reference_next, std::size
         std::make_unique<ConjunctionWalk>(vocabulary_, automaton_, builder_, exits_, reference_.equal_below, kept_);
   }
   return conjunction_walk_->run(next, reference_next, first, end);
+}
+
+// Returns false, and does nothing, where the state has another form.
+bool ReferenceWalk::walk_exclusions(ExprId next, std::size_t first, std::size_t end, bool has_reference) {
+  if (exits_ || check_tokens_ || reference_.equal_inside || !follows_exclusions(automaton_, next)) return false;
+  if (!exclusion_walk_) exclusion_walk_ = std::make_unique<ExclusionWalk>(vocabulary_, automaton_, builder_);
+  return exclusion_walk_->run(next, first, end, has_reference);
 }
 
 bool ReferenceWalk::has_worked_much(ExprId next) const {

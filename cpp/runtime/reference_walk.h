@@ -24,6 +24,7 @@
 namespace detent {
 
 class ConjunctionWalk;
+class ExclusionWalk;
 class KeptSearch;
 
 // A state with its mask, from which the mask of another state is computed.
@@ -105,6 +106,7 @@ class ReferenceWalk {
   // Whether this walk has used so much work that it should follow conjuncts or alternatives from the state `next`.
   bool has_worked_much(ExprId next) const;
   bool walk_conjuncts(ExprId next, ExprId reference_next, std::size_t first, std::size_t end);
+  bool walk_exclusions(ExprId next, std::size_t first, std::size_t end, bool has_reference);
   std::size_t next_after_detours(std::size_t i);
   bool allow_same_tokens(ExprId next, ExprId reference_next, std::size_t i);
   bool has_large_minimum(ExprId state);
@@ -131,7 +133,9 @@ class ReferenceWalk {
   std::optional<TargetNodes> targets_;  // the walk skips all other nodes
   AlternativeWalk alternative_walk_;
   KeptSearch* kept_;
-  std::unique_ptr<ConjunctionWalk> conjunction_walk_;  // made where it is needed, in few walks
+  // Made where they are needed, in few walks.
+  std::unique_ptr<ConjunctionWalk> conjunction_walk_;
+  std::unique_ptr<ExclusionWalk> exclusion_walk_;
   std::unique_ptr<Position[]> path_;  // path_[d]: the position after the first d bytes of the present node
   std::vector<Detour> detours_;       // nested literals, the innermost last
   std::string literal_;               // buffer of follow_literal
