@@ -232,21 +232,24 @@ class ByteDfa:
             state = self.row(state)[steps[0]]
         return None
 
-    def common_prefix(self, most: int) -> bytes:
-        """Return the bytes that every member begins with, `most` of them at most.
+    def first_sets(self, most: int) -> list[frozenset[int]]:
+        """Return the bytes that members have at their first positions, as long as all lead to one state.
+
+        At most `most` positions, none where the empty text is a member.
 
         >>> import detent
-        >>> ByteDfa(detent.regex("abc|abd+")._node).common_prefix(9)
-        b'ab'
+        >>> [bytes(sorted(each)) for each in ByteDfa(detent.regex("(?a:(?i:a))bc|(?a:(?i:a))bd+")._node).first_sets(9)]
+        [b'Aa', b'b', b'cd']
         """
-        state, text = self._core.start, bytearray()
-        while state and len(text) < most and not self._core.accepting(state):
+        state, found = self._core.start, list[frozenset[int]]()
+        while state and len(found) < most and not self._core.accepting(state):
             steps = [index for index, target in enumerate(self.row(state)) if target]
-            if len(steps) != 1 or len(self._members[steps[0]]) != 1:
+            found.append(frozenset(byte for index in steps for byte in self._members[index]))
+            targets = {self.row(state)[index] for index in steps}
+            if len(targets) > 1:
                 break
-            text += self._members[steps[0]]
-            state = self.row(state)[steps[0]]
-        return bytes(text)
+            state = targets.pop()
+        return found
 
     def longest_prefix(self, text: bytes) -> tuple[int, int]:
         """Return how many bytes of `text` begin a member, and the state after them."""

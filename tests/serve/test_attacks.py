@@ -200,6 +200,8 @@ def test_misspelt_names_of_a_schema(url: str) -> None:
         assert (status, answer["error"]["param"]) == (400, "guided_json")
         assert "write properties" in answer["error"]["message"]
         assert ask({"name": "string"})[0] == 400
+        nested = {"type": "object", "properties": {"a\nb": {"type": "string", "maxLenght": 3}}}
+        assert ask(nested)[0] == 400
         assert ask({"type": "integer", "x-unit": "m", "title": "Length", "format": "int64"})[0] == 200
         for _ in range(2):
             status, answer = ask({"type": "object", "properties": {"to": {"type": "string", "format": "emial"}}})

@@ -50,7 +50,7 @@ class Rule:
         return Rule(self.param, f"without {key}", lambda: self.make() & without(*words))
 
 
-_MISSPELT = r".* (is no keyword and has no effect|has no keyword of JSON Schema|so it has no effect; did you mean)"
+_MISSPELT = r"(?s).* (is no keyword and has no effect|has no keyword of JSON Schema|so it has no effect; did you mean)"
 
 
 def refuse_misspelt_names() -> None:

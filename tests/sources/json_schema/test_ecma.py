@@ -85,6 +85,7 @@ def accepted(pattern, texts=TEXTS):
         ("^(?i:[^k])$", ["a", "s"], ["k", "K", "\u212a"]),
         (r"^(?i:\w\W)$", ["ſ-", "\u212a-"], ["éé", "-ſ"]),
         (r"(?i:ß)", ["ß", "ẞ"], ["ss", "SS"]),
+        ("^(?i:\ufb05\u1fd3\u1fe3)$", ["\ufb06\u0390\u03b0", "\ufb05\u1fd3\u03b0"], ["st\u0390\u03b0"]),
         ("^(?i:i)$", ["i", "I"], ["\u0130", "ı"]),
         ("^(?s:.).$", ["\nx"], ["x\n"]),
         ("(?m:^a$)", ["a", "b\na\r", "\u2028a"], ["ba", "ab"]),
@@ -171,6 +172,7 @@ def test_malformed(pattern, offset, said):
         (r"[\1]", 1),
         (r"a\ud83d", 1),
         (r"(?!\u{dc00})a", 3),
+        (r"x(?<=(?:a\b)*)b", 1),
     ],
 )
 def test_unsupported(pattern, offset):

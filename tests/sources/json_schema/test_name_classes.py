@@ -67,3 +67,16 @@ def test_classes_without_any_name_are_left_out() -> None:
     assert not any(language.accepts(json.dumps({name: 7})) for name in names)
     with pytest.raises(EmptyLanguageError):
         detent.json_schema(schema | {"propertyNames": {"pattern": "^[bB]z"}}).sample()
+
+
+def test_many_patterns_in_any_case_begin_with_texts_of_their_own() -> None:
+    names = [f"{first}{second}-name" for first, second in itertools.product("abcdefgh", repeat=2)]
+    schema = {
+        "type": "object",
+        "patternProperties": {f"^(?i:{name})$": {"const": number} for number, name in enumerate(names)},
+        "additionalProperties": False,
+    }
+    language = detent.json_schema(schema)
+    for number, name in enumerate(names):
+        assert language.accepts(json.dumps({name.upper(): number}))
+        assert not language.accepts(json.dumps({name: number + 1}))

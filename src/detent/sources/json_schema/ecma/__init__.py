@@ -13,9 +13,10 @@ import re
 from functools import lru_cache
 
 from detent import _core
-from detent.errors import ArgumentError, LimitError
+from detent.errors import ArgumentError, LimitError, UnsupportedError
 from detent.limits import Limits, read_limits
 from detent.queries import ByteDfa
+from detent.sources.diagnostics import pattern_error
 from detent.sources.json_schema.ecma.parser import START, STOP, Body, parse
 from detent.sources.nodes import UTF8
 from detent.sources.regex.parser import Item, op
@@ -25,6 +26,7 @@ __all__ = ["pattern_node"]
 
 _ANYTHING: Item = (op.MAX_REPEAT, (0, op.MAXREPEAT, Body([(op.IN, [(op.NEGATE, None)])])))
 _LOOKAHEAD, _LOOKBEHIND = 1, -1
+_LOOKBEHIND_GROUP = re.compile(r"\(\?<[=!]")
 _LOOKS = re.compile(r"[\^$]|\\[bB]|\(\?<?[=!]")
 
 # Some 2 MB at most in common use; longer patterns seldom recur within a process.
@@ -60,7 +62,7 @@ def pattern_node(pattern: str, *, limits: Limits | None = None) -> _core.Node:
     PatternSyntaxError
         The pattern is malformed; the message shows where, `offset` is the character.
     UnsupportedError
-        It has a back-reference.
+        It has a back-reference, or an unbounded loop with assertions inside a lookbehind.
     LimitError
         A limit was reached, or a repeat count is above 2**32 - 2.
     ArgumentError
@@ -83,6 +85,20 @@ def _build(pattern: str, bounds: Limits) -> _core.Node:
             limit=bounds.source_bytes,
             given=size,
         )
+    node = _matching(pattern, bounds)
+    lookbehind = _LOOKBEHIND_GROUP.search(pattern)
+    if lookbehind:
+        try:
+            ByteDfa(node)
+        except UnsupportedError as error:  # which the core finds as it compiles
+            what, _, remedy = str(error).partition("; ")
+            raise pattern_error(UnsupportedError, what, pattern, lookbehind.start(), remedy) from None
+        except LimitError:  # compile decides, under its own limits
+            pass
+    return node
+
+
+def _matching(pattern: str, bounds: Limits) -> _core.Node:
     whole = parse(pattern, bounds)
     _open(whole, _LOOKBEHIND)
     _open(whole, _LOOKAHEAD)

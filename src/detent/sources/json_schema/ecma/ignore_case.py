@@ -73,7 +73,13 @@ def _orbits() -> dict[int, tuple[int, ...]]:
     return {one: tuple(orbit) for orbit in alike.values() if len(orbit) > 1 for one in orbit}
 
 
+# Simple foldings that Unicode has since 15.1, of letters that it had before; Python's tables may be older.
+_LATER_FOLDINGS = {0x1FD3: 0x0390, 0x1FE3: 0x03B0, 0xFB05: 0xFB06}
+
+
 def _simple_fold(code_point: int) -> int:
+    if code_point in _LATER_FOLDINGS:
+        return _LATER_FOLDINGS[code_point]
     folded = chr(code_point).casefold()
     if len(folded) == 1:
         return ord(folded)

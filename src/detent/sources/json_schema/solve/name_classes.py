@@ -18,6 +18,8 @@ _MAX_CLASSES = 64
 _MAX_SEARCHED = 48 << 20
 """Bytes of the automata that find which classes have a name: some 0.7 s; real schemas take up to 34 MB."""
 _Verdicts = tuple[tuple[Criterion, bool], ...]
+_Start = list[frozenset[int]]
+"""The bytes that names may have at their first positions."""
 
 
 class FreeNames(NamedTuple):
@@ -33,8 +35,8 @@ class _Class(NamedTuple):
     verdicts: _Verdicts
     inside: StringSet
     outside: tuple[_Side, ...]
-    prefixes: tuple[str, ...]
-    """The texts that the satisfied criteria ask each name to begin with."""
+    starts: tuple[_Start, ...]
+    """How the names of each satisfied criterion begin."""
     has_name: bool
     """Whether a search has found a name of the class."""
 
@@ -46,9 +48,9 @@ class _Class(NamedTuple):
             found = found.intersection(side.failing)
         return found
 
-    def begins_like(self, prefix: str) -> bool:
-        """Whether a name of the class may begin with a text, as far as the prefixes tell."""
-        return all(_may_meet(prefix, one) for one in self.prefixes)
+    def begins_like(self, start: _Start) -> bool:
+        """Whether a name of the class may begin so, too, as far as the starts tell."""
+        return all(_may_meet(start, one) for one in self.starts)
 
 
 class _Side(NamedTuple):
@@ -56,19 +58,19 @@ class _Side(NamedTuple):
 
     satisfying: StringSet
     failing: StringSet
-    prefix: str
+    start: _Start
 
     def split(self, criterion: Criterion, names: _Class) -> Iterator[_Class]:
         """Yield the names of a class for which the criterion holds, if there may be any, and the others."""
         verdicts = names.verdicts
-        if not names.begins_like(self.prefix):
+        if not names.begins_like(self.start):
             yield names._replace(verdicts=(*verdicts, (criterion, False)))
             return
         yield _Class(
             (*verdicts, (criterion, True)),
             names.inside.intersection(self.satisfying),
-            tuple(side for side in names.outside if _may_meet(side.prefix, self.prefix)),  # the others exclude nothing
-            (*names.prefixes, self.prefix),
+            tuple(side for side in names.outside if _may_meet(side.start, self.start)),  # the others exclude nothing
+            (*names.starts, self.start),
             False,
         )
         yield names._replace(
@@ -78,9 +80,9 @@ class _Side(NamedTuple):
         )
 
 
-def _may_meet(one: str, other: str) -> bool:
-    """Whether a text may begin with two texts."""
-    return one.startswith(other) or other.startswith(one)
+def _may_meet(one: _Start, other: _Start) -> bool:
+    """Whether a name may begin in both ways."""
+    return all(first & second for first, second in zip(one, other, strict=False))
 
 
 def name_classes(
@@ -100,7 +102,7 @@ def name_classes(
     room = SearchRoom(_MAX_SEARCHED)
     for criterion in criteria:
         satisfying = solver.satisfying(criterion)
-        side = _Side(satisfying, solver.failing(criterion), satisfying.prefix() if len(criteria) > 3 else "")
+        side = _Side(satisfying, solver.failing(criterion), satisfying.first_sets() if len(criteria) > 3 else [])
         divided = [part for names in classes for part in side.split(criterion, names)]
         classes = [part for part in divided if not _is_forbidden(solver, part.verdicts, every)]
         is_complete &= len(classes) == len(divided)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from os.path import commonprefix
 
 from detent import _core
 from detent.limits import Limits
@@ -32,7 +31,7 @@ _REPEATED_CHARACTER = re.compile(r"\^(\[(?:[^\]\\]|\\.)+\]|\\[dDwWsS])(\+|\*|\{(
 """A class of characters with a quantifier, from the start of the text to its end."""
 _QUANTIFIERS: dict[str, tuple[int, None]] = {"+": (1, None), "*": (0, None)}
 _LARGEST_COUNT = 1_000_000
-_MAX_PREFIX = 200
+_MAX_FIRST_SETS = 40
 
 
 class SearchRoom:
@@ -97,12 +96,13 @@ class StringSet:
         """Whether there is no member; searches the automaton, within the room that is left."""
         return not self.listed if self.listed is not None else room.search(self.node()).is_empty()
 
-    def prefix(self) -> str:
-        """Return a text that each member begins with: the longest one that a single language of `nodes` asks for."""
+    def first_sets(self) -> list[frozenset[int]]:
+        """Return the bytes at the first positions of the members; of several languages, what one says of most."""
         if self.listed is not None:
-            return commonprefix(list(self.listed))  # noqa: RUF071 - of characters, as it is meant here
-        found = [questions.common_prefix(_MAX_PREFIX) for questions in self._languages()]
-        return max(found, key=len, default=b"").decode(errors="ignore")
+            texts = [text.encode() for text in self.listed]
+            return [frozenset(column) for column in zip(*texts, strict=False)] if texts else []
+        found = [questions.first_sets(_MAX_FIRST_SETS) for questions in self._languages()]
+        return max(found, key=len, default=[])
 
     def intersection(self, other: StringSet) -> StringSet:
         """Return the strings of both sets."""
