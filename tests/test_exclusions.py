@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from contextlib import suppress
 
@@ -170,3 +171,45 @@ def test_a_refuted_rule_leaves_no_proof() -> None:
     after = dfa.advance(dfa.start, b"b")
     assert after
     assert dfa.shortest_completion(after) == b"y\xff"
+
+
+PATTERNS = ["a*", "b*", "[ab]*", "a[ab]*", "[ab]*b", "(ab)*", "[ab]{2,3}", "a|bb", "[ab]*ab[ab]*"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PATTERNS), min_size=4, max_size=4), st.booleans())
+def test_what_an_intersection_has_is_left_out_of_its_complements(patterns: list[str], nested: bool) -> None:
+    a, b, c, d = map(detent.regex, patterns)
+    excluded = (a & b) | c | (a & d) if nested else a & b & d
+    language = a - excluded
+    for text in strings(ALPHABET, 5):
+        held = [re.fullmatch(pattern, text) is not None for pattern in patterns]
+        is_excluded = held[0] and (held[1] or held[2] or held[3]) if nested else all((held[0], held[1], held[3]))
+        assert language.accepts(text) == (held[0] and not is_excluded), (patterns, text)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string"}, {"type": "object"}, {"type": "string", "not": {"format": "regex"}}]
+)
+def test_a_schema_minus_texts_with_a_word_is_a_schema_without_it(schema: dict[str, object]) -> None:
+    """Masks of the last one took 10 s, and ended in a LimitError."""
+    whole = detent.json_schema(schema)
+    minus, beside = whole - detent.containing("null", "nil"), whole & detent.without("null", "nil")
+    tokens = [b'"', b"{", b"}", b":", b"n", b"nu", b"null", b"l", b"\\", b"\\u006", b"e", b"il", b"[", b"1", b" ", b""]
+    vocabulary = detent.Vocabulary(tokens, eos_token_ids=[15])
+    one, other = (detent.compile(each, vocabulary).matcher() for each in (minus, beside))
+    rng = random.Random(5)
+    for _ in range(40):
+        allowed = one.allowed()
+        assert list(allowed) == list(other.allowed())
+        token = rng.choice(list(allowed))
+        if token == 15:
+            break
+        one.advance(token)
+        other.advance(token)
+
+
+def test_bytes_that_are_no_text_stay_where_texts_with_a_word_are_excluded() -> None:
+    some = (detent.byte_class(bytes([0xFF])) + "null") | detent.regex("null|x")
+    rest = some - detent.containing("null")  # texts alone contain words
+    assert [rest.accepts(each) for each in (b"\xffnull", b"null", b"x")] == [True, False, True]

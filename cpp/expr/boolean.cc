@@ -5,7 +5,8 @@
 //   2. Overlapping counts of one part merge: x{0,5} t | x{0,7} t is x{0,7} t. Without this rule, a counted loop that
 //      may start anywhere has exponentially many states.
 //   3. Sequences that call rules are left-factored: x y | x z is x (y | z).
-//   4. A complement in an intersection drops operands that the intersection has too: x & ~(x & y) is x & ~y.
+//   4. A complement in an intersection drops operands that the intersection has too: x & ~(x & y) is x & ~y, and
+//      x & ~(x & y | z) is x & ~(y | z). Where x is text, so is "all UTF-8 texts".
 //   5. A sequence with an optional head absorbs its tail: x* t | t is x* t. Without this rule, `[a-b]*[a-c]*...` has a
 //      union of all its tails at each step.
 //   6. All UTF-8 texts, T, absorb an x that is text by its form: x | T is T, x & T is x, and x & ~T is empty. A pattern
@@ -368,18 +369,32 @@ ExprId ExprSet::grown_union(ExprId before, ExprId added) {
 }
 
 // In an intersection, x & ~(x & y) is x & ~y. Returns whether a part became shorter; the order is then to be restored.
+// Of texts, all are UTF-8: so `schema - containing(word)` is `schema & without(word)`.
 bool ExprSet::shorten_complements(std::vector<ExprId>& parts) {
+  constexpr std::size_t kFew = 8;  // alternatives; conditions on thousands of words have none of this form
+  const auto is_known = [&](ExprId id) {
+    if (id == utf8_star_) return std::ranges::any_of(parts, [this](ExprId part) { return is_known_text(part); });
+    return std::ranges::find(parts, id) != parts.end();
+  };
+  const auto shortened = [&](ExprId id) {
+    if (exprs_[id.value].op != Op::intersection) return id;
+    std::vector<ExprId> others;
+    std::ranges::remove_copy_if(operands(id), std::back_inserter(others), is_known);
+    return others.size() == operands(id).size() ? id : intersection(std::move(others));
+  };
   bool is_shorter = false;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Expr& expr = exprs_[parts[i].value];
-    if (expr.op != Op::complement || exprs_[expr.part().value].op != Op::intersection) continue;
-    if (expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) continue;
-    const std::span<const ExprId> inner = operands(expr.part());
-    std::vector<ExprId> others;
-    std::ranges::copy_if(inner, std::back_inserter(others),
-                         [&parts](ExprId part) { return std::ranges::find(parts, part) == parts.end(); });
-    if (others.size() == inner.size()) continue;
-    parts[i] = complement(intersection(std::move(others)));
+    if (expr.op != Op::complement || expr.has_guard || expr.has_lookbehind || expr.has_lookbehind_end) continue;
+    const ExprId excluded = expr.part();
+    ExprId rest = shortened(excluded);
+    if (exprs_[excluded.value].op == Op::union_of && operands(excluded).size() <= kFew) {
+      std::vector<ExprId> alternatives(operands(excluded).begin(), operands(excluded).end());
+      for (ExprId& alternative : alternatives) alternative = shortened(alternative);
+      rest = union_of(std::move(alternatives));
+    }
+    if (rest == excluded) continue;
+    parts[i] = complement(rest);
     is_shorter = true;
   }
   return is_shorter;
