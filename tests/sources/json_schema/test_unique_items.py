@@ -514,3 +514,14 @@ def test_the_pointer_of_a_refused_list_is_its_own() -> None:
         with pytest.raises(detent.UnsupportedSchemaError, match="may have few values") as refused:
             detent.json_schema({"type": "object", "properties": schema})
         assert refused.value.pointer == "/properties/few"
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+def test_three_lists_inside_each_other_are_decided_as_the_schema_is_read(order: Any) -> None:
+    """The limits of a first, small question do not suffice here."""
+    rule = array(array(array({"enum": list(range(8))}), minItems=1))
+    with pytest.raises(detent.UnsupportedSchemaError, match="may have few values") as refused:
+        detent.json_schema({"type": "object", "properties": {"a": rule}}, order=order)
+    assert refused.value.pointer == "/properties/a"
+    with pytest.warns(detent.SchemaWarning, match="dropped: uniqueItems at /properties/a"):
+        detent.json_schema({"type": "object", "properties": {"a": rule}}, order=order, lenient=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from detent import _core
 from detent.errors import ArgumentError, LimitError, UnsupportedError
+from detent.limits import DEFAULT_LIMITS, Limits
 from detent.sources.json_schema.solve.array_plan import ArrayPlan
 
 __all__ = ["NestedLists", "are_taken"]
 
-_MAX_STATES = 10_000
-_MAX_BYTES = 1 << 25
-_MAX_WORK = 10**6
+_FEW = Limits(states=10_000, memory_bytes=1 << 25, work=10**6)
 
 
 class NestedLists:
@@ -31,31 +30,30 @@ class NestedLists:
     def decide(self, whole: _core.Node, rules: list[_core.Node]) -> None:
         """Raise `UnsupportedSchemaError` for the first array that the core does not take; `whole` is the document."""
         arrays, self._arrays = self._arrays, []
-        try:
-            if not arrays or _takes(whole):
-                return
-        except LimitError:  # an array alone may be within the limits
-            pass
+        if not arrays or _takes(whole):
+            return
         for plan, items in arrays:
             if not are_taken(items, rules):
                 plan.refuse_nested()
 
 
 def are_taken(items: _core.Node, rules: list[_core.Node]) -> bool:
-    """Whether the core takes the items of one array; where limits are reached, compile decides, under its own."""
+    """Whether the core takes the items of one array."""
     for node in (items, _core.grammar([*rules, items], len(rules)) if rules else items):
         try:
             return _takes(node)
         except ArgumentError:  # a reference to a rule
             continue
-        except LimitError:
-            return True
     return False
 
 
 def _takes(node: _core.Node) -> bool:
-    try:
-        _core.Automaton(node, _MAX_STATES, _MAX_BYTES, _MAX_WORK)
-    except UnsupportedError:
-        return False
-    return True
+    for limits in (_FEW, DEFAULT_LIMITS):
+        try:
+            _core.Automaton(node, limits.states, limits.memory_bytes, limits.work)
+        except UnsupportedError:
+            return False
+        except LimitError:
+            continue
+        return True
+    return True  # compile decides, under the limits that it is given
