@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import threading
 
@@ -250,3 +251,44 @@ def test_completions_of_billions_of_bytes_are_refused_before_decoding() -> None:
     matcher = detent.compile(doubled(12), vocabulary, canonical=True).matcher()
     for _ in range(20):
         matcher.advance(int(matcher.allowed()[0]))
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(lambda: detent.gbnf('root ::= .* root? .* "a" .{9}'), id="nested rules"),
+        pytest.param(lambda: detent.regex("(?:.(?<!a.{200}b))*"), id="lookbehind"),
+        pytest.param(
+            lambda: detent.json_schema(
+                {
+                    "type": "object",
+                    "propertyNames": {
+                        "anyOf": [{"pattern": f"{letter}.{{{n}}}$"} for n, letter in enumerate("abcdefghijkl")]
+                    },
+                    "minProperties": 12,
+                }
+            ),
+            id="distinct names",
+        ),
+        pytest.param(
+            lambda: detent.json_schema(
+                {
+                    "type": "string",
+                    "allOf": [
+                        {"pattern": f"{a}.{{{n}}}{b}"} for n, (a, b) in enumerate(itertools.pairwise("abcdefg"), 3)
+                    ],
+                    "maxLength": 240,
+                }
+            ),
+            id="patterns of one string",
+        ),
+    ],
+)
+def test_compile_refuses_a_costly_rule_with_canonical_masks_as_without(rule) -> None:
+    """Canonical steps of these rules took 0.1 to 1 s each, and some ended in a LimitError."""
+    vocabulary = real_vocabulary("llama3")
+    language = rule()
+    for canonical in (True, False, True):  # the second time, masks and the refusal are cached
+        with pytest.raises(LimitError, match=r"Limits\((work|states)="):
+            detent.compile(language, vocabulary, canonical=canonical)

@@ -49,13 +49,13 @@ std::shared_ptr<PretokenTransitions> of_vocabulary(std::shared_ptr<PretokenTrans
 
 CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                                    std::shared_ptr<PretokenTransitions> transitions, const std::optional<Part>& part,
-                                   const Limits& limits, std::shared_ptr<const CancelFlag> cancel)
+                                   const Limits& limits, const std::shared_ptr<const CancelFlag>& cancel)
     : TokenMachine(std::move(vocabulary)),
       language_(language, vocabulary_, limits, cancel),
       part_(part ? std::make_unique<LanguageMachine>(part->language, vocabulary_, limits, cancel) : nullptr),
       part_tokens_(part ? part->tokens : 0),
       constraint_(language_.automaton(), language_.masks(), part_automaton(),
-                  of_vocabulary(std::move(transitions), *vocabulary_), limits, std::move(cancel)) {
+                  of_vocabulary(std::move(transitions), *vocabulary_), limits, cancel) {
   if (constraint_.start(language_.start(), {}).positions == CanonicalConstraint::kRefused) {
     throw Error(ErrorKind::empty, "canonical");
   }
@@ -63,42 +63,50 @@ CanonicalMachine::CanonicalMachine(const NodeRef& language, std::shared_ptr<cons
     part_->begin_decoding();
     part_->drop_cancel_flag();
   }
-  compute_first_mask();
+  compute_first_mask(language, cancel);
   if (!part_) return;
   if (language_.automaton().has_lists()) throw Error(ErrorKind::unsupported, "distinct_canonical_budget");
   check_part(start({}));
 }
 
 // Its states belong to compiling, as those of LanguageMachine::compute_first_mask.
-void CanonicalMachine::compute_first_mask() {
+void CanonicalMachine::compute_first_mask(const NodeRef& language, const std::shared_ptr<const CancelFlag>& cancel) {
   constexpr std::uint64_t kRefused = 0x63616e6f6e;
   const Automaton& automaton = language_.automaton();
   const Hash128 key = mix(mix(automaton.hash(language_.start()), kRefused), constraint_.cache_key());
   try_and_remember_refusal(vocabulary(), key, automaton.limits(), automaton.limits().compile_steps(),
-                           [this] { try_first_steps(); });
+                           [&] { try_first_steps(language, cancel); });
   language_.drop_cancel_flag();
   constraint_.drop_cancel_flag();
 }
 
-void CanonicalMachine::try_first_steps() {
+// Where masks that are not canonical may be refused, they are tried first: canonical masks look at the states after the
+// same tokens, and at a completion of each. A machine of their own holds their states, and is freed before decoding.
+void CanonicalMachine::try_first_steps(const NodeRef& language, const std::shared_ptr<const CancelFlag>& cancel) {
   std::vector<std::uint32_t> row(vocabulary().word_count());
   const CanonicalConstraint::Context context = constraint_.start(language_.start(), {});
-  const bool is_tried = may_get_costly(language_.automaton());
-  constraint_.fill(language_.automaton().without_text(language_.start()), context, row.data());
+  Automaton& automaton = language_.automaton();
+  const bool is_tried = may_get_costly(automaton);
+  const std::int64_t before_first = automaton.work();
+  constraint_.fill(automaton.without_text(language_.start()), context, row.data());
+  const bool took_much = automaton.work() - before_first > kLittleWork;
+  if (automaton.has_searches() || (took_much && (is_tried || automaton.has_lists()))) {
+    LanguageMachine(language, vocabulary_, automaton.limits(), cancel).compute_first_mask();
+  }
   language_.begin_decoding();
   constraint_.begin_decoding();
   if (!is_tried) return;
   TokenState state = state_of(language_.start(), context);
-  limit_work(language_.automaton().limits().compile_steps());
+  limit_work(automaton.limits().compile_steps());
   for (int i = 0; i < kTrials; ++i) {
     const std::optional<std::uint32_t> token = i == 0 ? shortest_token(vocabulary(), row) : middle_bit(row);
     if (!token) break;
-    const std::int64_t before = language_.automaton().work();
+    const std::int64_t before = automaton.work();
     const TokenStep next = step(state, *token);
     if (next.refusal != Refusal::none || next.state.is_finished()) break;
     state = next.state;
     constraint_.fill(without_text(state), this->context(state), row.data());
-    if (language_.automaton().work() - before < kLittleWork) break;
+    if (automaton.work() - before < kLittleWork) break;
   }
   limit_work(Meter::kNoTotal);
 }

@@ -26,7 +26,7 @@ class CanonicalMachine final : public TokenMachine {
   // and `limit` ("part_tokens", tokens needed, tokens of the part) where no known one has its part in time.
   CanonicalMachine(const NodeRef& language, std::shared_ptr<const Vocabulary> vocabulary,
                    std::shared_ptr<PretokenTransitions> transitions, const std::optional<Part>& part,
-                   const Limits& limits, std::shared_ptr<const CancelFlag> cancel);
+                   const Limits& limits, const std::shared_ptr<const CancelFlag>& cancel);
   // The same constraint without the states that decoding has added.
   explicit CanonicalMachine(CanonicalMachine& other);
 
@@ -72,9 +72,10 @@ class CanonicalMachine final : public TokenMachine {
   }
   Automaton* part_automaton() { return part_ ? &part_->automaton() : nullptr; }
   // Computes the mask of the start, and tries some steps from there. Throws `limit` where these take more than
-  // Limits::compile_steps.
-  void compute_first_mask();
-  void try_first_steps();
+  // Limits::compile_steps, or where the same language is refused without its tokenizer
+  // (LanguageMachine::compute_first_mask).
+  void compute_first_mask(const NodeRef& language, const std::shared_ptr<const CancelFlag>& cancel);
+  void try_first_steps(const NodeRef& language, const std::shared_ptr<const CancelFlag>& cancel);
   void limit_work(std::int64_t steps);
   void check_part(TokenState at);
   ExprId without_text(const TokenState& state) const {
