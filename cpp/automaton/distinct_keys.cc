@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <queue>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "automaton/shortest_keys.h"
 #include "base/error.h"
 #include "expr/json_value.h"
 #include "expr/lengths.h"
@@ -20,11 +18,9 @@
 namespace detent {
 namespace {
 
-constexpr std::size_t kMoreKeys = 24;            // beyond the least number of items
-constexpr std::size_t kMostMembers = 256;        // values of a list inside items, each with a member of its own
-constexpr std::size_t kMaxTexts = 30'000;        // texts that a search for the shortest keys may hold
-constexpr std::size_t kMaxTextsForMore = 5'000;  // beyond the least number of items
-constexpr std::uint32_t kManyRounds = 40;        // 2^40 texts are more than a text can hold
+constexpr std::size_t kMoreKeys = 24;      // beyond the least number of items
+constexpr std::size_t kMostMembers = 256;  // values of a list inside items, each with a member of its own
+constexpr std::uint32_t kManyRounds = 40;  // 2^40 texts are more than a text can hold
 
 // Whether a part has two strings of one byte: repeated n times, it has 2^n strings.
 bool has_choice(const ExprSet& exprs, ExprId id) {
@@ -101,140 +97,6 @@ NumberForms find_number_forms(const ExprSet& exprs, Derivatives& derivatives, Me
   }
   return forms;
 }
-
-using TextsOfKeys = std::map<std::string, std::vector<std::string>>;  // texts by JsonValue::key()
-
-// Enumerates texts by their lengths: the largest length that a state on the way through the text promises. Of several
-// bytes that lead to one state, the next one is added when the text of the one before is visited.
-class ShortestKeys {
- public:
-  ShortestKeys(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, Meter& meter)
-      : exprs_(exprs), derivatives_(derivatives), liveness_(liveness), meter_(meter) {}
-
-  // Finds up to `count` keys, and at least `least` where there are as many.
-  void find(std::size_t least, std::size_t count, DistinctKeys& list) {
-    add("", list.key, 0);
-    while (!pending_.empty() && list.keys.size() < count &&
-           texts_.size() < (list.keys.size() < least ? kMaxTexts : kMaxTextsForMore)) {
-      const auto [length, read, index] = pending_.top();
-      pending_.pop();
-      add_next_byte(index);
-      visit(index, length, list, true);
-    }
-    list.has_all_keys = pending_.empty() && list.keys.size() < count;
-  }
-
-  // The texts that were found; those of all keys where the list has all keys.
-  const TextsOfKeys& texts_of_keys() const { return texts_of_keys_; }
-
-  // Where the lengths are far above those of the shortest texts, the search above goes deep. This one goes wide: all
-  // texts of one length, then the longer ones.
-  void find_short_texts(std::size_t count, DistinctKeys& list) {
-    pending_ = {};
-    texts_.clear();
-    lengths_.clear();
-    before_.clear();
-    texts_of_keys_.clear();
-    list = DistinctKeys{.key = list.key, .is_unbounded = list.is_unbounded};
-    add("", list.key, 0);
-    for (std::size_t i = 0; i < texts_.size() && list.keys.size() < count && texts_.size() < kMaxTexts; ++i) {
-      visit(i, lengths_[i], list, false);
-    }
-    std::vector<std::size_t> order(list.keys.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {}, [&list](std::size_t i) { return list.lengths[i]; });
-    DistinctKeys sorted{.key = list.key, .is_unbounded = list.is_unbounded};
-    for (std::size_t i : order) {
-      sorted.texts.push_back(std::move(list.texts[i]));
-      sorted.keys.push_back(std::move(list.keys[i]));
-      sorted.lengths.push_back(list.lengths[i]);
-    }
-    list = std::move(sorted);
-  }
-
- private:
-  // `before` is the state before the last byte, where other bytes that lead to the same state are still to be added.
-  void add(std::string text, ExprId state, std::uint32_t length_before, ExprId before = ExprSet::kEmpty) {
-    const std::uint32_t length = liveness_.length(state);
-    if (length == Liveness::kDead) return;
-    held_ += static_cast<std::int64_t>(text.size() + 64);
-    meter_.step();
-    meter_.check_headroom(held_);
-    const std::uint32_t whole = std::max(length_before, saturating_add(text.size(), length));
-    pending_.push({whole, text.size(), texts_.size()});
-    lengths_.push_back(whole);
-    before_.push_back(before);
-    texts_.emplace_back(std::move(text), state);
-  }
-
-  // With `by_state`, only the first byte that leads to a state is added.
-  void visit(std::size_t index, std::uint32_t length, DistinctKeys& list, bool by_state) {
-    const auto [text, state] = texts_[index];
-    if (exprs_[state].nullable) {
-      const std::optional<JsonValue> value = JsonValue::parse(text);
-      if (!value) throw Error(ErrorKind::unsupported, "distinct_values");
-      std::string name = value->key();
-      std::vector<std::string>& texts = texts_of_keys_[name];
-      texts.push_back(text);
-      if (texts.size() == 1) {
-        list.keys.push_back(std::move(name));
-        list.texts.push_back(text);
-        list.lengths.push_back(length);
-      }
-    }
-    expand(text, state, length, by_state);
-  }
-
-  void expand(const std::string& text, ExprId state, std::uint32_t length, bool by_state) {
-    const bool is_remembered = exprs_[state].op == Op::remembered;
-    const TextId read = is_remembered ? exprs_[state].text() : TextId{};
-    const ExprId before = is_remembered ? exprs_[state].part() : state;
-    const ExprId* first = derivatives_.row(before);
-    const std::vector<ExprId> row(first, first + derivatives_.class_count());
-    std::vector<ExprId> added;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      const ExprId next = row[derivatives_.class_of()[byte]];
-      if (next == ExprSet::kEmpty || std::ranges::find(added, next) != added.end()) continue;
-      // Open items are read: each of their bytes leads to a state of its own.
-      const bool leads_together =
-          by_state && !is_remembered && !exprs_[next].has_open_item && !exprs_[next].has_closed_item;
-      if (leads_together) added.push_back(next);
-      const ExprId after = exprs_.after_byte(before, next, read, static_cast<std::uint8_t>(byte));
-      add(text + static_cast<char>(byte), after, length, leads_together ? before : ExprSet::kEmpty);
-    }
-  }
-
-  void add_next_byte(std::size_t index) {
-    const ExprId before = before_[index];
-    if (before == ExprSet::kEmpty) return;
-    auto [text, state] = texts_[index];
-    const ExprId* row = derivatives_.row(before);
-    for (unsigned byte = static_cast<std::uint8_t>(text.back()) + 1u; byte < 256; ++byte) {
-      if (row[derivatives_.class_of()[byte]] != state) continue;
-      text.back() = static_cast<char>(byte);
-      return add(std::move(text), state, lengths_[index], before);
-    }
-  }
-
-  ExprSet& exprs_;
-  Derivatives& derivatives_;
-  Liveness& liveness_;
-  Meter& meter_;
-  std::int64_t held_ = 0;
-  std::vector<std::pair<std::string, ExprId>> texts_;
-  std::vector<std::uint32_t> lengths_;  // of the texts
-  std::vector<ExprId> before_;          // see `add`
-  TextsOfKeys texts_of_keys_;
-  // The shortest completed text first; among equals the one that has the least to come.
-  struct Entry {
-    std::uint32_t length;
-    std::size_t read, index;
-    bool operator<(const Entry& other) const {
-      return std::tuple(other.length, read, other.index) < std::tuple(length, other.read, index);
-    }
-  };
-  std::priority_queue<Entry> pending_;
-};
 
 // The texts inside the first JSON string of a key, or the key itself.
 ExprId texts_of_key(const ExprSet& exprs, ExprId key) {
