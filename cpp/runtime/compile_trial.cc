@@ -28,19 +28,26 @@ bool searches(Automaton& automaton) {
   return automaton.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return has_conjuncts_that_search(exprs); });
 }
 
-// Removes the tokens of fewer than `bytes` bytes from a mask row, if it has others. Long tokens soon come to where few
-// characters are left.
-void keep_long_tokens(const Vocabulary& vocabulary, std::size_t bytes, std::span<std::uint32_t> row) {
-  std::vector<std::uint32_t> kept(row.size());
-  bool has_any = false;
-  for (std::uint32_t i = 0; i < row.size(); ++i) {
-    for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
-      const std::uint32_t id = i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
-      if (!vocabulary.is_text(id) || vocabulary.bytes(id).size() < bytes) continue;
-      kept[i] |= word & (~word + 1);
-      has_any = true;
-    }
+// The tokens of text of at least kLongToken bytes. Kept with the masks: to look at each of 128,000 tokens takes 0.5 ms.
+std::shared_ptr<const Mask> long_tokens(const Vocabulary& vocabulary) {
+  constexpr std::uint64_t kLongTokens = 0x6C6F6E67746F6B;
+  const Hash128 key = mix(Hash128{}, kLongTokens);
+  if (std::shared_ptr<const Mask> known = vocabulary.cache().find(key, MaskCache::Kind::reference)) return known;
+  MaskBuilder builder(vocabulary.word_count());
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.is_text(id) && vocabulary.bytes(id).size() >= kLongToken) builder.allow(id);
   }
+  std::shared_ptr<const Mask> mask = builder.finish();
+  vocabulary.cache().insert(key, mask, MaskCache::Kind::reference);
+  return mask;
+}
+
+// Removes the other tokens from a mask row, if it has long ones. These soon come to where few characters are left.
+void keep_long_tokens(const Vocabulary& vocabulary, std::span<std::uint32_t> row) {
+  std::vector<std::uint32_t> kept(row.size());
+  long_tokens(vocabulary)->write(kept.data(), kept.size());
+  bool has_any = false;
+  for (std::uint32_t i = 0; i < row.size(); ++i) has_any = (kept[i] &= row[i]) != 0 || has_any;
   if (has_any) std::ranges::copy(kept, row.begin());
 }
 
@@ -77,22 +84,22 @@ void LanguageMachine::try_first_masks() {
   const bool has_searches = searches(automaton_);
   // A list of distinct items or members begins with a bracket, whose mask says nothing about the others.
   const int trials = took_much || has_searches ? kTrials : automaton_.has_lists() ? kTrialsOfLists : 0;
-  if (trials > 0) try_next_masks(*mask, trials, 0);
-  if (has_searches) try_next_masks(*mask, kTrialsOfSearches, kLongToken);
+  if (trials > 0) try_next_masks(*mask, trials, false);
+  if (has_searches) try_next_masks(*mask, kTrialsOfSearches, true);
   vocabulary_->cache().insert(automaton_.hash(representative), std::move(mask));
 }
 
-// Follows the middle token of each mask, or that of the tokens with so many bytes, so that each compilation follows the
-// same tokens. Stores the masks only after all trials have succeeded.
-void LanguageMachine::try_next_masks(const Mask& first, int trials, std::size_t token_bytes) {
+// Follows the middle token of each mask, or that of its long tokens, so that each compilation follows the same tokens.
+// Stores the masks only after all trials have succeeded.
+void LanguageMachine::try_next_masks(const Mask& first, int trials, bool has_long_tokens) {
   std::vector<std::pair<ExprId, std::shared_ptr<const Mask>>> made;
   std::vector<std::uint32_t> row(vocabulary_->word_count());
   first.write(row.data(), row.size());
   ExprId state = start();
   const std::int64_t before = automaton_.work(), most = automaton_.limits().trial_steps();
   for (int i = 0; i < trials; ++i) {
-    if (token_bytes > 0 && automaton_.work() - before > kMostWorkOfTrials) break;
-    if (token_bytes > 0) keep_long_tokens(*vocabulary_, token_bytes, row);
+    if (has_long_tokens && automaton_.work() - before > kMostWorkOfTrials) break;
+    if (has_long_tokens) keep_long_tokens(*vocabulary_, row);
     const std::optional<std::uint32_t> token = middle_bit(row);
     if (!token) break;
     automaton_.limit_work(most);

@@ -91,7 +91,7 @@ class LanguageMachine final : public TokenMachine {
   std::shared_ptr<const Mask> cached_mask(ExprId state);
   std::shared_ptr<const Mask> mask_of(ExprId state);
   void try_first_masks();
-  void try_next_masks(const Mask& first, int trials, std::size_t token_bytes);
+  void try_next_masks(const Mask& first, int trials, bool has_long_tokens);
   bool follow_known_completion(ExprId state, std::uint32_t tokens_after, std::uint32_t* row);
   // Throws TooMuchWork when a walk exceeds its work limit.
   class WorkLimit;
