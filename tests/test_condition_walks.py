@@ -1,8 +1,10 @@
-"""Masks of texts without words, against all tokens tried one by one: strings, whose masks are those of conditions."""
+"""Masks of strings without words or whole words, against all tokens tried one by one."""
 
 from __future__ import annotations
 
 import random
+import re
+from functools import cache
 from itertools import product
 
 import pytest
@@ -60,3 +62,61 @@ def test_masks_are_those_of_tokens_tried_one_by_one(seed: int) -> None:
             matcher.advance(token)
             beside.advance(token)
             text += TOKENS[token]
+
+
+LONE = [b"\xc3", b"\xe6\x9d", b"\xe2\x80", b"\xf1", b"\xf0\x9f"]
+"""First bytes of characters. No letter begins with the third or the fourth."""
+WHOLE_TOKENS = [
+    *(bytes([byte]) for byte in range(256) if byte != 0x5C),
+    *(text.encode() for text in TEXTS[:84] if len(text.encode()) > 1),
+    *(mark + text.encode() for text in TEXTS[:20] for mark in (b" ", b"-", b"\xa9", b"\x9f")),
+    *(text.encode() + end for text in TEXTS[:20] for end in (*LONE, b" ", b".", b'"', b'"}')),
+    b'{"k":"',
+    b'"}',
+    b'",',
+]
+WHOLE_VOCABULARY = detent.Vocabulary([*WHOLE_TOKENS, b"</s>"], eos_token_ids=[len(WHOLE_TOKENS)])
+
+
+@cache
+def has_letter(first: bytes) -> bool:
+    """Whether some letter or digit begins with these bytes of a character."""
+    missing = (2 if first[0] < 0xE0 else 3 if first[0] < 0xF0 else 4) - len(first)
+    more = product(range(0x80, 0xC0), repeat=missing)
+    return any(re.match(r"\w", (first + bytes(rest)).decode(errors="ignore")) for rest in more)
+
+
+def is_refused(text: bytes, words: list[str]) -> bool:
+    """Whether one of the words is whole in each text that goes on; a word may grow where the text ends."""
+    whole = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?=\W)")
+    read = text.decode(errors="ignore")
+    first = text[len(read.encode()) :]
+    return bool(whole.search(read + "-" if first and not has_letter(first) else read))
+
+
+@pytest.mark.parametrize("seed", mostly_long(range(60), always=8))
+def test_masks_of_whole_words(seed: int) -> None:
+    choose = random.Random(seed)
+    words = choose.choices(TEXTS, k=choose.choice((1, 3, 12, 60)))
+    string = {"type": "string", "minLength": choose.choice((0, 0, 2))}
+    every = detent.json_schema(SCHEMA | {"properties": {"k": string}})
+    guide = detent.compile(every & detent.without(*words, whole_words=True), WHOLE_VOCABULARY)
+    plain = detent.compile(every, WHOLE_VOCABULARY)
+    for _ in range(8):
+        matcher, beside, text = guide.matcher(), plain.matcher(), b""
+        for _ in range(8):
+            allowed = matcher.allowed().tolist()
+            expected = [
+                token
+                for token in beside.allowed().tolist()
+                if token == len(WHOLE_TOKENS) or not is_refused(text + WHOLE_TOKENS[token], words)
+            ]
+            difference = [WHOLE_TOKENS[each] for each in {*allowed} ^ {*expected}]
+            assert allowed == expected, (words, text, difference)
+            inside = [token for token in allowed if token != len(WHOLE_TOKENS) and b'"' not in WHOLE_TOKENS[token]]
+            token = choose.choice(inside if inside and choose.random() < 0.7 else allowed)
+            if token == len(WHOLE_TOKENS):
+                break
+            matcher.advance(token)
+            beside.advance(token)
+            text += WHOLE_TOKENS[token]

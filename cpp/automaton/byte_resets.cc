@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "expr/first_bytes.h"
 #include "expr/parts.h"
 
 namespace detent {
@@ -49,8 +50,8 @@ ExprId ByteResets::find_by_form(ExprSet& exprs, Derivatives& derivatives, ExprId
     if (exprs[condition].op != Op::complement) return ExprSet::kEmpty;
     const ExprId excluded = exprs[condition].part();
     const Targets targets = targets_of(exprs, excluded, byte, 0);
-    if (!targets || targets->size() > 1) return ExprSet::kEmpty;
-    const ExprId target = targets->empty() ? ExprSet::kEmpty : targets->front();
+    if (!targets) return ExprSet::kEmpty;
+    const ExprId target = exprs.union_of(*targets);
     if (!targets->empty() && !always_leads_to(exprs, derivatives, excluded, target, byte)) return ExprSet::kEmpty;
     found.push_back(exprs.complement(target));
   }
@@ -97,6 +98,7 @@ ByteResets::Targets ByteResets::find_targets(ExprSet& exprs, ExprId id, std::uin
       for (ExprId target : *of_head) {
         if (rest == all && exprs[target].nullable) continue;
         target = exprs.concat(target, rest);
+        if (target == all) continue;
         if (std::ranges::find(found, target) == found.end()) found.push_back(target);
       }
       if (found.size() > kMaxTargets) return std::nullopt;
@@ -105,42 +107,64 @@ ByteResets::Targets ByteResets::find_targets(ExprSet& exprs, ExprId id, std::uin
   return found;
 }
 
-// `target` is a loop and what follows it. Some operand of `id` must lead into that loop by a text of each first part.
+// Some operand of `id` must be a loop, such as `.*` or `.*\W`, and what follows it, and lead to `target` after each
+// text of the loop.
 bool ByteResets::always_leads_to(ExprSet& exprs, Derivatives& derivatives, ExprId id, ExprId target,
                                  std::uint8_t byte) {
-  const ExprId loop = split_first(exprs, target).first;
+  constexpr std::size_t kFewElements = 8;
+  std::vector<ExprId> ends;  // of the operands of the target
+  for (ExprId end : operands_of(exprs, target, Op::union_of)) {
+    for (std::size_t i = 0; i < kFewElements && end != ExprSet::kEpsilon; ++i) {
+      end = split_first(exprs, end).second;
+      ends.push_back(end);
+    }
+  }
   for (ExprId operand : operands_of(exprs, id, Op::union_of)) {
     std::vector<ExprId> elements;
-    while (operand != target && exprs[operand].op == Op::concat) {
-      elements.push_back(exprs[operand].first());
-      operand = exprs[operand].second();
+    while (operand != ExprSet::kEpsilon) {
+      const auto [first, rest] = split_first(exprs, operand);
+      elements.push_back(first);
+      operand = rest;
+      if (std::ranges::find(ends, rest) == ends.end()) continue;
+      const ExprId end = end_of_loop(exprs, derivatives, concat_elements(exprs, elements), byte);
+      if (end == ExprSet::kEmpty) continue;
+      std::vector<ExprId> after = operands_of(exprs, end, Op::union_of);
+      for (ExprId& each : after) each = exprs.concat(each, rest);
+      if (exprs.union_of(std::move(after)) == target) return true;
     }
-    if (operand != target) continue;
-    if (end_of_loop(derivatives, concat_elements(exprs, elements, loop), byte) == loop) return true;
   }
   return false;
 }
 
-// The state to which `byte` leads from each residual of `loop`, of which none is dead; the empty language where there
-// is none, or the residuals are many.
-ExprId ByteResets::end_of_loop(Derivatives& derivatives, ExprId loop, std::uint8_t byte) {
+// What `byte` leads to from a part of each residual of `loop`; the empty language where there is none, or the residuals
+// are many. The part is the operands that begin with `byte`. Case: `.*` and a character that is no letter have 312
+// residuals, since characters have many first bytes; their parts are few.
+ExprId ByteResets::end_of_loop(ExprSet& exprs, Derivatives& derivatives, ExprId loop, std::uint8_t byte) {
   constexpr std::size_t kFewStates = 64;
   const auto [known, is_new] = loops_.try_emplace(key(loop, byte), ExprSet::kEmpty);
   if (!is_new) return known->second;
-  std::vector<ExprId> states{loop};
-  std::unordered_set<std::uint32_t> seen{loop.value};
+  FirstBytes first_bytes(exprs);
+  const auto with_byte = [&](ExprId state) {
+    std::vector<ExprId> operands = operands_of(exprs, state, Op::union_of);
+    std::erase_if(operands, [&](ExprId operand) { return !first_bytes.of(operand).contains(byte); });
+    return exprs.union_of(std::move(operands));
+  };
+  std::vector<ExprId> states{with_byte(loop)};
+  std::unordered_set<std::uint32_t> seen{states[0].value};
   ExprId target = ExprSet::kEmpty;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const ExprId* row = derivatives.row(states[i]);
+    if (states[i] == ExprSet::kEmpty || states.size() > kFewStates) return ExprSet::kEmpty;
+    const ExprId* const found = derivatives.row(states[i]);
+    const std::vector<ExprId> row(found, found + derivatives.class_count());
     const ExprId next = row[derivatives.class_of()[byte]];
-    if (states.size() > kFewStates || (target != ExprSet::kEmpty && next != target)) return ExprSet::kEmpty;
+    if (next == ExprSet::kEmpty || (target != ExprSet::kEmpty && next != target)) return ExprSet::kEmpty;
     target = next;
-    for (std::uint32_t c = 0; c < derivatives.class_count(); ++c) {
-      if (row[c] == ExprSet::kEmpty) return ExprSet::kEmpty;
-      if (seen.insert(row[c].value).second) states.push_back(row[c]);
+    for (ExprId each : row) {
+      const ExprId part = with_byte(each);
+      if (seen.insert(part.value).second) states.push_back(part);
     }
   }
-  return known->second = target;
+  return loops_[key(loop, byte)] = target;
 }
 
 }  // namespace detent

@@ -3,7 +3,8 @@
 // A quotation mark ends each word of "all texts without some words", unless it is inside one. So what follows a JSON
 // string does not depend on the string.
 //   1. The form of such a condition, ~(.* words .*), mostly shows it: the byte is in no word, only in the loop before
-//      them. Hundreds of words, each with its escaped forms, have tens of thousands of residuals.
+//      them. Before a whole word, the loop and a character that is no letter lead to the word and back to both.
+//      Hundreds of words, each with its escaped forms, have tens of thousands of residuals.
 //   2. Otherwise the residuals are visited, if they are few.
 #pragma once
 
@@ -39,8 +40,8 @@ class ByteResets {
   Targets find_targets(ExprSet& exprs, ExprId id, std::uint8_t byte, int depth);
   // Whether each residual of `id` contains one that `byte` leads to `target`, as far as the form shows it.
   bool always_leads_to(ExprSet& exprs, Derivatives& derivatives, ExprId id, ExprId target, std::uint8_t byte);
-  // The state to which `byte` leads from each residual of `loop`; the empty language where there is none.
-  ExprId end_of_loop(Derivatives& derivatives, ExprId loop, std::uint8_t byte);
+  // What `byte` leads to from a part of each residual of `loop`; the empty language where there is none.
+  ExprId end_of_loop(ExprSet& exprs, Derivatives& derivatives, ExprId loop, std::uint8_t byte);
 
   std::unordered_map<std::uint64_t, ExprId> known_;
   std::unordered_map<std::uint64_t, Targets> targets_;  // of unions, which residuals share

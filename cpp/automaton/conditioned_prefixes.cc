@@ -14,6 +14,9 @@
 namespace detent {
 namespace {
 
+// Bytes of strings that are a character, and need no escape.
+constexpr ByteSet kUnescaped = ByteSet::range('0', '9') | ByteSet::range('A', 'Z') | ByteSet::range('a', 'z');
+
 bool is_inside_escape(const ExprSet& exprs, ExprId state) {
   const Expr& head = exprs[split_first(exprs, state).first];
   return head.op == Op::json_escaped && escape_position_of(head.escape_position()) != EscapePosition::text;
@@ -32,15 +35,40 @@ std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::with_loop(std::opti
 
 std::optional<ConditionedPrefix> SliceAnalysis::conditioned_prefix(ExprId prefix) {
   ByteSet safe;
-  const auto parts = automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+  bool is_before_quote = false;
+  const ExprId all_texts = automaton_.all_texts();
+  const auto parts = automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness&) {
     auto found = split_conditions(exprs, prefix);
-    if (found) safe = safe_bytes_.find(exprs, found->second);
+    if (!found) return found;
+    safe = safe_bytes_.find(exprs, found->second);
+    is_before_quote = !safe.empty() && is_any_string_inside(exprs, found->first, all_texts) &&
+                      !(safe_bytes_.find_before(exprs, found->second, '"') & kUnescaped).empty() &&
+                      resets_.find(exprs, derivatives, found->second, '"') != ExprSet::kEmpty;
     return found;
   });
   if (!parts || safe.empty()) return std::nullopt;
-  const std::optional<SafeCompletions> found = safe_completions(parts->first, safe);
-  if (!found) return std::nullopt;
-  return ConditionedPrefix{parts->first, parts->second, found->longest, !found->inside_escapes};
+  if (const std::optional<SafeCompletions> found = safe_completions(parts->first, safe)) {
+    return ConditionedPrefix{parts->first, parts->second, found->longest, !found->inside_escapes, false};
+  }
+  // Some byte of `safe`, and the quotation mark, complete each text that ends neither in a character nor in an escape.
+  if (!is_before_quote) return std::nullopt;
+  return ConditionedPrefix{parts->first, parts->second, 2, true, true};
+}
+
+// Whether a prefix is the rest of any JSON string, between two characters or escapes, with its quotation mark.
+bool SliceAnalysis::is_any_string_inside(const ExprSet& exprs, ExprId prefix, ExprId all_texts) const {
+  const auto [first, last] = split_first(exprs, prefix);
+  const Expr& string = exprs[first];
+  const Expr& end = exprs[last];
+  return string.op == Op::json_escaped && string.part() == all_texts &&
+         escape_position_of(string.escape_position()) == EscapePosition::text && end.op == Op::bytes &&
+         exprs.set(end.set_index()) == ByteSet::of('"');
+}
+
+std::vector<ExprId> SliceAnalysis::exclusions(ExprId condition) {
+  return automaton_.edit([&](ExprSet& exprs, Derivatives&, Liveness&) {
+    return exclusions_of(exprs, condition, safe_bytes_.find_before(exprs, condition, '"') & kUnescaped);
+  });
 }
 
 std::optional<SliceAnalysis::SafeCompletions> SliceAnalysis::safe_completions(ExprId prefix, const ByteSet& safe) {

@@ -108,6 +108,12 @@ class ConditionedSlices {
   SplitState found_;
 };
 
+// Whether any text may follow each text of a sequence.
+bool goes_on(const ExprSet& exprs, ExprId sequence) {
+  while (exprs[sequence].op == Op::concat) sequence = exprs[sequence].second();
+  return sequence == exprs.sigma_star();
+}
+
 }  // namespace
 
 std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state) {
@@ -127,15 +133,14 @@ std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId
   return std::pair{found, condition};
 }
 
-std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition) {
-  const auto goes_on = [&exprs](ExprId text) {
-    while (exprs[text].op == Op::concat) text = exprs[text].second();
-    return text == exprs.sigma_star();
-  };
+bool is_any_text(const ExprSet& exprs, ExprId rest) { return exprs[rest].nullable && goes_on(exprs, rest); }
+
+std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition, const ByteSet& safe) {
   std::vector<ExprId> found = operands_of(exprs, condition, Op::intersection);
   const auto is_exclusion = [&](ExprId each) {
     return exprs[each].op == Op::complement &&
-           std::ranges::all_of(operands_of(exprs, exprs[each].part(), Op::union_of), goes_on);
+           (!safe.empty() || std::ranges::all_of(operands_of(exprs, exprs[each].part(), Op::union_of),
+                                                 [&exprs](ExprId text) { return goes_on(exprs, text); }));
   };
   if (!std::ranges::all_of(found, is_exclusion)) found.clear();
   return found;

@@ -23,9 +23,14 @@ namespace detent {
 // Nothing for any other expression.
 std::optional<std::pair<ExprId, ExprId>> split_conditions(ExprSet& exprs, ExprId state);
 
-// The operands of a condition, if each excludes the texts that begin with one of some texts, such as ~(.* word .*):
-// what is dead under one of them stays dead, and what is live under each is live under all. Otherwise nothing.
-std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition);
+// The operands of a condition, if their form shows where each is dead (is_dead_exclusion), and what is live under each
+// is live under all. Otherwise nothing. They exclude:
+//   1. the texts that begin with one of some texts, such as ~(.* word .*); or
+//   2. other texts, such as whole words, which may end with the text: no excluded text ends in some byte that is in
+//      `safe`, so it may follow each text.
+std::vector<ExprId> exclusions_of(const ExprSet& exprs, ExprId condition, const ByteSet& safe);
+// Whether what is left of an excluded text is of the form "any text", or "a text that may be empty, then any text".
+bool is_any_text(const ExprSet& exprs, ExprId rest);
 
 // `found` has the slices and the other alternatives of x, without DeclaredMembers. Needs the lock of the automaton.
 SplitState narrow_slices(ExprSet& exprs, Derivatives& derivatives, Liveness& liveness, SplitState found,

@@ -57,6 +57,7 @@ struct ConditionedPrefix {
   ExprId all, condition;
   std::uint32_t completion_bound;  // of these completions, in bytes
   bool needs_escapes_followed;     // inside an escape there may be none
+  bool needs_characters_followed;  // inside a character there may be none; and the last byte may end a word
 };
 
 class SliceAnalysis {
@@ -106,6 +107,8 @@ class SliceAnalysis {
   std::optional<ExcludingString> excluding_string(ExprId prefix);
   // Reads a prefix as a ConditionedPrefix. Cost: at the first visit, the rows of the states of `all`, if they are few.
   std::optional<ConditionedPrefix> conditioned_prefix(ExprId prefix);
+  // Reads a condition as exclusions (exclusions_of).
+  std::vector<ExprId> exclusions(ExprId condition);
   // The texts of a prefix that is a choice among literals, such as the rest of an enumeration; nothing for any other.
   std::optional<std::vector<std::string>> literals_of(ExprId prefix);
   // Replaces the constrained JSON string at the start of a prefix by any string, which contains it. Any other prefix is
@@ -124,6 +127,7 @@ class SliceAnalysis {
     bool has_loop;        // some state loops over a safe byte
   };
   bool is_any_string(ExprId prefix);
+  bool is_any_string_inside(const ExprSet& exprs, ExprId prefix, ExprId all_texts) const;
   bool is_inside_character(ExprId state);
   static std::optional<SafeCompletions> with_loop(std::optional<SafeCompletions> found, std::uint32_t count);
   std::optional<SafeCompletions> safe_completions(ExprId prefix, const ByteSet& safe);

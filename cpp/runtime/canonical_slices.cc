@@ -189,7 +189,7 @@ SliceTokens CanonicalSlices::compute(ExprId prefix, PositionId from, WalkLimit& 
 std::optional<SliceTokens> CanonicalSlices::find_conditioned(ExprId prefix, PositionId from, WalkLimit& limit) {
   constexpr std::size_t kTokensForOne = 16;  // one in so many is decided
   const std::optional<ConditionedPrefix> parts = analysis_.conditioned_prefix(prefix);
-  if (!parts) return std::nullopt;
+  if (!parts || parts->needs_characters_followed) return std::nullopt;
   const Vocabulary& vocabulary = language_.vocabulary();
   const SliceTokens all = find(parts->all, from, limit);
   const std::vector<std::uint32_t> permitted =

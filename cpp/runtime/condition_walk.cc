@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "automaton/conditioned_slices.h"
 #include "expr/parts.h"
 #include "runtime/trie_walk.h"
 
@@ -13,7 +14,8 @@ ConditionWalk::ConditionWalk(const Vocabulary& vocabulary, Automaton& automaton,
       builder_(builder),
       sets_(automaton.class_count()),
       path_(std::make_unique_for_overwrite<Position[]>(vocabulary.max_token_length() + std::size_t{1})) {
-  sets_.add({});  // kDead
+  const ExprId all = automaton.edit([](ExprSet& exprs, Derivatives&, Liveness&) { return exprs.sigma_star(); });
+  sets_.add({all});  // kDead; an empty set excludes no text
 }
 
 bool ConditionWalk::run(ExprId condition, ExprId reference) {
@@ -49,17 +51,23 @@ ConditionWalk::SetId ConditionWalk::start(ExprId condition) {
   return add(after_);
 }
 
-// A text that was excluded is nullable: any text may follow.
+// A set is dead where an excluded text was read, and any text may follow. A whole word at the end is excluded, too, but
+// not with each text that follows.
 ConditionWalk::SetId ConditionWalk::follow(SetId set, std::uint8_t byte_class) {
   const bool is_live = automaton_.edit([&](ExprSet& exprs, Derivatives& derivatives, Liveness&) {
     after_.clear();
     for (ExprId text : sets_[set]) {
       const ExprId next = derivatives.row(text)[byte_class];
-      if (exprs[next].nullable) return false;
+      const std::size_t first = after_.size();
       if (exprs[next].op == Op::union_of) {
         after_.insert(after_.end(), exprs.operands(next).begin(), exprs.operands(next).end());
       } else if (next != ExprSet::kEmpty) {
         after_.push_back(next);
+      }
+      if (!exprs[next].nullable) continue;
+      if (std::any_of(after_.begin() + static_cast<std::ptrdiff_t>(first), after_.end(),
+                      [&exprs](ExprId each) { return is_any_text(exprs, each); })) {
+        return false;
       }
     }
     return true;

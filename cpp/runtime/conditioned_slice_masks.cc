@@ -1,10 +1,10 @@
 // SliceMasks: the masks of prefixes that exclude words (automaton/conditioned_prefixes.cc).
+#include <bit>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "automaton/conditioned_slices.h"
 #include "runtime/condition_walk.h"
 #include "runtime/slice_masks.h"
 
@@ -17,6 +17,16 @@ bool may_end_inside_escape(std::string_view token) {
   const std::string_view last = token.substr(token.rfind('\\'));
   if (last.size() == 1) return true;
   return last[1] == 'u' && (last.size() < kUnicodeEscape || last[2] == 'd' || last[2] == 'D');
+}
+
+// Whether a token ends in the first bytes of a character.
+bool ends_inside_character(std::string_view token) {
+  for (std::size_t count = 1; count < 4 && count <= token.size(); ++count) {
+    const auto byte = static_cast<std::uint8_t>(token[token.size() - count]);
+    if (byte < 0x80) return false;
+    if (byte >= 0xC0) return count < (byte < 0xE0 ? 2U : byte < 0xF0 ? 3U : 4U);
+  }
+  return false;
 }
 
 }  // namespace
@@ -33,16 +43,25 @@ std::shared_ptr<const Mask> SliceMasks::compute_conditioned(ExprId prefix) {
   permitted->add_to(row.data());
   builder.retain(row);
   builder.note_length(parts->completion_bound);
+  const auto follow = [&](std::uint32_t id) {
+    const ExprId state = automaton_.advance(prefix, vocabulary_.bytes(id));
+    if (state == ExprSet::kEmpty) {
+      builder.refuse(id);
+    } else {
+      builder.note_length(automaton_.completion_bound(state));
+    }
+  };
+  row = builder.row();
   if (parts->needs_escapes_followed) {
-    row = builder.row();
     for (std::uint32_t id : *escapes) {
-      const std::string_view token = vocabulary_.bytes(id);
-      if ((row[id >> 5] >> (id & 31) & 1) == 0 || !may_end_inside_escape(token)) continue;
-      const ExprId state = automaton_.advance(prefix, token);
-      if (state == ExprSet::kEmpty) {
-        builder.refuse(id);
-      } else {
-        builder.note_length(automaton_.completion_bound(state));
+      if ((row[id >> 5] >> (id & 31) & 1) != 0 && may_end_inside_escape(vocabulary_.bytes(id))) follow(id);
+    }
+  }
+  if (parts->needs_characters_followed) {
+    for (std::uint32_t i = 0; i < row.size(); ++i) {
+      for (std::uint32_t word = row[i]; word != 0; word &= word - 1) {
+        const std::uint32_t id = i * 32 + static_cast<std::uint32_t>(std::countr_zero(word));
+        if (ends_inside_character(vocabulary_.bytes(id))) follow(id);
       }
     }
   }
@@ -53,8 +72,7 @@ std::shared_ptr<const Mask> SliceMasks::mask_of_condition(ExprId condition) {
   const Hash128 key = mask_key(automaton_.hash(condition), MaskKind::condition);
   MaskCache& cache = vocabulary_.cache();
   if (std::shared_ptr<const Mask> known = cache.find(key, MaskCache::Kind::reference)) return known;
-  const std::vector<ExprId> exclusions =
-      automaton_.edit([condition](ExprSet& exprs, Derivatives&, Liveness&) { return exclusions_of(exprs, condition); });
+  const std::vector<ExprId> exclusions = analysis_.exclusions(condition);
   MaskBuilder builder(vocabulary_.word_count());
   if (exclusions.size() > 1) {  // their states side by side would be more than the sum
     builder.copy_from(*mask_of_condition(exclusions[0]));
