@@ -81,7 +81,8 @@ def test_guards_before_grammars(rules, words):
         return
     texts = {text for text in derived(rules, LENGTH)["root"] if not text.startswith(tuple(words))}
     guard = _core.not_followed_by(detent.regex(f"(?:{'|'.join(words)})(?s:.)*")._node, b" ")
-    check(_core.concat([guard, _core.union([grammar._node, _core.literal(b" ")])]), texts | {" "})
+    with suppress(detent.LimitError):  # as above
+        check(_core.concat([guard, _core.union([grammar._node, _core.literal(b" ")])]), texts | {" "})
 
 
 ONE = {"root": [["a"], ["a", "root", "b"]], "x": [["a"]], "y": [["b"]]}
