@@ -120,3 +120,52 @@ def test_masks_of_whole_words(seed: int) -> None:
             matcher.advance(token)
             beside.advance(token)
             text += WHOLE_TOKENS[token]
+
+
+# Each excludes some continuations of a letter, and together they exclude all: no one of them is dead by itself.
+TOGETHER = [
+    [r"\bq\b", r"q\w"],
+    [r"\bab\b", r"ab[a-m0-9_A-Z]", r"ab[n-z]", r"ab[^\x00-\x7f]"],
+    [r"q\W", r"q\w"],
+    [r"[a-z]\b", r"[a-y]\w"],
+    [r'[a-z]"', r"q[^!]", r"\bz\b"],
+    [r"\bq\b|q\w|\bx\b"],
+    [r'[^q!{:]"', r"q\w|q[^\w\"]|x"],
+    [r'[^!{:]"', r'q[^"]*!'],  # each string ends with a mark that does not follow this letter
+    [r'[^!{:]"', r"q[^\"]*!|[é東]", r"\bx\b"],
+]
+
+
+@pytest.mark.parametrize("patterns", TOGETHER, ids=" ".join)
+@pytest.mark.parametrize("is_one", [False, True])
+def test_conditions_that_exclude_all_continuations_together(patterns: list[str], is_one: bool) -> None:
+    """A token is allowed if and only if the matcher takes it, which follows states and decides whether they live."""
+    conditions = [patterns] if is_one else [[pattern] for pattern in patterns]
+    text = {"type": "string"}  # the name has no letter, which a pattern might exclude
+    language = detent.json_schema(
+        {"type": "object", "properties": {"!": text}, "required": ["!"], "additionalProperties": False}
+    )
+    for condition in conditions:
+        language &= detent.without(*map(re.compile, condition))
+    guide = detent.compile(language, WHOLE_VOCABULARY)
+    choose = random.Random(5)
+    for _ in range(4):
+        matcher = guide.matcher()
+        matcher.advance_bytes(b'{"!":"')
+        for _ in range(6):
+            allowed = matcher.allowed().tolist()
+            taken = [token for token in range(len(WHOLE_TOKENS) + 1) if is_taken(matcher, token)]
+            assert allowed == taken, {token for token in {*allowed} ^ {*taken}}
+            token = choose.choice(allowed)
+            if token == len(WHOLE_TOKENS):
+                break
+            matcher.advance(token)
+
+
+def is_taken(matcher: detent.Matcher, token: int) -> bool:
+    """Whether a matcher takes a token; it is left as it is."""
+    try:
+        matcher.fork().advance(token)
+    except detent.StateError:
+        return False
+    return True
